@@ -1,0 +1,1 @@
+"""evaluand: what was evaluated, and what the evaluation would have missed."""
