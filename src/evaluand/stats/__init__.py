@@ -1,0 +1,12 @@
+"""Honest numbers: intervals, paired and clustered comparisons, ROC, exact bounds.
+
+- `interval`: an interval that names its method, Wilson's and Newcombe's among them.
+- `quantile`: the normal and t quantiles that these need.
+- `cluster`: rates and differences of rates whose rows come in clusters (tasks), all
+  resampled jointly.
+- `roc`: what a score from 0 to 100 tells apart.
+- `bounds`: what any test on outputs can reach, exactly on finite alphabets.
+
+A number that the data can't give is None or an `UndefinedEstimateError`, never 0, and
+no interval has zero width.
+"""

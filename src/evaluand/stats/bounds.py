@@ -1,0 +1,368 @@
+"""What a test on outputs can reach, exactly on finite alphabets.
+
+A behavioural test sees N independent pairs of input and output. Its advantage in telling
+a clean deployment from a tampered one is at most the total variation between the two
+laws of N pairs, which at shift epsilon is at most 1 - (1 - epsilon)^N, hence N epsilon:
+with epsilon 0 no number of samples helps. With epsilon above 0 and the separating event
+known, enough samples do. All of it in fractions, so that a comparison is a proof.
+"""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from evaluand.errors import InputError, UndefinedEstimateError
+
+Number = Fraction | int | float
+"""A float is read as the decimal that it prints as: 0.1 is one tenth."""
+
+Distribution = Mapping[Hashable, Number] | Sequence[Number]
+"""Outcome to probability, or the probabilities of outcomes 0, 1, 2, ..."""
+
+
+def total_variation(p: Distribution, q: Distribution) -> Fraction:
+    """Return the largest difference between the probabilities of one event.
+
+    Args:
+        p: Probabilities that sum to exactly 1.
+        q: The same; an outcome that only one names has probability 0 in the other.
+
+    Raises:
+        InputError: A probability is negative or the sum isn't 1.
+
+    >>> total_variation({"ALLOW": 0.9, "DENY": 0.1}, {"ALLOW": 0.7, "DENY": 0.3})
+    Fraction(1, 5)
+    """
+    left, right = _exact(p), _exact(q)
+    outcomes = left.keys() | right.keys()
+    zero = Fraction(0)
+    return (
+        sum((abs(left.get(o, zero) - right.get(o, zero)) for o in outcomes), zero) / 2
+    )
+
+
+def joint(
+    inputs: Distribution, outputs: Mapping[Hashable, Distribution]
+) -> dict[Hashable, Fraction]:
+    """Return the law of (input, output) pairs.
+
+    Args:
+        inputs: The evaluation distribution.
+        outputs: Each input's distribution of outputs.
+
+    Raises:
+        InputError: A distribution is malformed, or an input has none.
+    """
+    law: dict[Hashable, Fraction] = {}
+    for x, weight in _exact(inputs).items():
+        if x not in outputs:
+            msg = f"expected a distribution of outputs for every input, none for {x!r}"
+            raise InputError(msg)
+        law |= {(x, o): weight * share for o, share in _exact(outputs[x]).items()}
+    return law
+
+
+def shift(
+    inputs: Distribution,
+    a: Mapping[Hashable, Distribution],
+    b: Mapping[Hashable, Distribution],
+) -> Fraction:
+    """Return epsilon: the mean over inputs of the total variation between outputs.
+
+    Law: it equals ``total_variation(joint(inputs, a), joint(inputs, b))``.
+
+    Args:
+        inputs: The evaluation distribution.
+        a: Each input's distribution of outputs from one deployment.
+        b: The same from the other.
+
+    Raises:
+        InputError: A distribution is malformed, or an input has none.
+
+    Source:
+        arXiv 2605.30521, theorem 1.
+    """
+    return total_variation(joint(inputs, a), joint(inputs, b))
+
+
+def optimal_advantage(p: Distribution, q: Distribution, n: int) -> Fraction:
+    """Return the advantage of the best of all tests that see n independent samples.
+
+    The total variation between the n-fold laws, summed over the counts of outcomes; the
+    order of independent samples tells nothing.
+
+    Args:
+        p: Law of one sample from the clean deployment.
+        q: Law of one sample from the tampered deployment.
+        n: Samples, at least 0. The sum has C(n + k - 1, k - 1) terms for k outcomes.
+
+    Raises:
+        InputError: A distribution is malformed, or n is negative.
+
+    >>> optimal_advantage([0.9, 0.1], [0.7, 0.3], 2)
+    Fraction(8, 25)
+    """
+    _require_samples(n)
+    left, right = _exact(p), _exact(q)
+    outcomes = list(left | right)
+    zero = Fraction(0)
+    ps = [left.get(o, zero) for o in outcomes]
+    qs = [right.get(o, zero) for o in outcomes]
+    total = zero
+    for counts in _counts(n, len(outcomes)):
+        orders = math.factorial(n) // math.prod(map(math.factorial, counts))
+        total += orders * abs(_power(ps, counts) - _power(qs, counts))
+    return total / 2
+
+
+def advantage_bound(epsilon: Number, n: int) -> Fraction:
+    """Return the most that any test on n samples can gain: 1 - (1 - epsilon)^n.
+
+    Args:
+        epsilon: Shift, from 0 to 1.
+        n: Samples, at least 0.
+
+    Raises:
+        InputError: An argument is outside its range.
+
+    >>> round(float(advantage_bound(0.01, 120)), 4)
+    0.7006
+    """
+    _require_samples(n)
+    return 1 - (1 - _probability(epsilon, "epsilon")) ** n
+
+
+def advantage_bound_linear(epsilon: Number, n: int) -> Fraction:
+    """Return n times epsilon, the first order of `advantage_bound` and never below it.
+
+    Args:
+        epsilon: Shift, from 0 to 1.
+        n: Samples, at least 0.
+
+    Raises:
+        InputError: An argument is outside its range.
+
+    Source:
+        arXiv 2605.30521, theorem 1 (i).
+    """
+    _require_samples(n)
+    return n * _probability(epsilon, "epsilon")
+
+
+def separating_event(p: Distribution, q: Distribution) -> frozenset[Hashable]:
+    """Return the outcomes more probable under q; their probabilities differ by the TV.
+
+    Args:
+        p: Law of one sample from the clean deployment.
+        q: Law of one sample from the tampered deployment.
+
+    Raises:
+        InputError: A distribution is malformed.
+    """
+    left, right = _exact(p), _exact(q)
+    return frozenset(o for o in right if right[o] > left.get(o, 0))
+
+
+def samples_needed(p_a: Number, p_b: Number, *, delta: float) -> int:
+    """Return how many samples let the midpoint test err with probability at most delta.
+
+    With the separating event of shift epsilon these are the theorem's
+    2 / epsilon^2 ln(2 / delta). With the event "my evaluator passes the output" they are
+    the samples that this evaluator needs, which sees |p_a - p_b| and not epsilon.
+
+    Args:
+        p_a: Probability of one event, chosen beforehand, under the clean deployment.
+        p_b: Its probability under the tampered one.
+        delta: Largest error on either side, between 0 and 1, both excluded.
+
+    Raises:
+        UndefinedEstimateError: The probabilities are equal; no number of samples helps.
+        InputError: An argument is outside its range.
+
+    Source:
+        arXiv 2605.30521, theorem 1 (ii), by Hoeffding's inequality.
+
+    >>> samples_needed(0.9, 0.8, delta=0.05)
+    738
+    """
+    gap = abs(_probability(p_a, "p_a") - _probability(p_b, "p_b"))
+    if not 0 < delta < 1:
+        msg = f"expected a delta between 0 and 1, got {delta}"
+        raise InputError(msg)
+    if gap == 0:
+        msg = (
+            f"expected two probabilities that differ, got {p_a} twice; no number of "
+            "samples tells these apart by this event"
+        )
+        raise UndefinedEstimateError(msg)
+    return math.ceil(2 / float(gap) ** 2 * math.log(2 / delta))
+
+
+def midpoint_test_errors(p_a: Number, p_b: Number, n: int) -> tuple[Fraction, Fraction]:
+    """Return the exact errors of the test that cuts halfway between p_a and p_b.
+
+    It says tampered when the event's frequency in n samples lies strictly on p_b's side
+    of (p_a + p_b) / 2.
+
+    Args:
+        p_a: Probability of one event, chosen beforehand, under the clean deployment.
+        p_b: Its probability under the tampered one, not equal.
+        n: Samples, at least 1. The time grows with its square: some thousands at most.
+
+    Returns:
+        Probability of a false alarm, probability of a miss.
+
+    Raises:
+        UndefinedEstimateError: The probabilities are equal.
+        InputError: An argument is outside its range.
+
+    >>> midpoint_test_errors(0, 1, 1)
+    (Fraction(0, 1), Fraction(0, 1))
+    """
+    a, b = _probability(p_a, "p_a"), _probability(p_b, "p_b")
+    _require_samples(n - 1)
+    if a == b:
+        msg = f"expected two probabilities that differ, got {p_a} twice; no midpoint"
+        raise UndefinedEstimateError(msg)
+    if b < a:  # look at the complement, so that tampered means more
+        a, b = 1 - a, 1 - b
+    least = math.floor(n * (a + b) / 2) + 1
+    return 1 - _binomial_below(n, a, least), _binomial_below(n, b, least)
+
+
+def expected_probes(probes: int, triggers: int) -> Fraction:
+    """Return how many distinct probes one expects to draw up to the first trigger.
+
+    Args:
+        probes: Distinct probes, drawn without replacement.
+        triggers: How many of them trigger, 1..probes.
+
+    Raises:
+        UndefinedEstimateError: None triggers.
+        InputError: The counts don't fit each other.
+
+    >>> expected_probes(120, 1)
+    Fraction(121, 2)
+    """
+    if not 0 <= triggers <= probes:
+        msg = f"expected from 0 to {probes} triggers among the probes, got {triggers}"
+        raise InputError(msg)
+    if triggers == 0:
+        msg = f"expected a trigger among {probes} probes, got none; it never comes"
+        raise UndefinedEstimateError(msg)
+    return Fraction(probes + 1, triggers + 1)
+
+
+def expected_draws(rate: Number) -> Fraction:
+    """Return how many independent draws one expects up to the first hit.
+
+    To detect, the rate is the product of that of triggers, of harm given a trigger, and
+    of a flag given harm.
+
+    Args:
+        rate: Probability of a hit per draw, with replacement; above 0, at most 1.
+
+    Raises:
+        UndefinedEstimateError: The rate is 0.
+        InputError: The rate is outside 0..1.
+
+    >>> expected_draws(0.01)
+    Fraction(100, 1)
+    """
+    exact = _probability(rate, "rate")
+    if exact == 0:
+        msg = "expected a rate above 0, got 0; a hit never comes"
+        raise UndefinedEstimateError(msg)
+    return 1 / exact
+
+
+def decision_shift_bound(matches: int, *, confidence: float = 0.95) -> float:
+    """Return the largest decision shift that n matches in n leave possible.
+
+    Args:
+        matches: Independent decisions compared, all of which matched, at least 1.
+        confidence: One-sided, between 0 and 1, both excluded.
+
+    Returns:
+        Upper limit of the probability of another decision. Above 0 always: matching
+        decisions don't show that epsilon is 0.
+
+    Raises:
+        UndefinedEstimateError: Nothing was compared.
+        InputError: An argument is outside its range.
+
+    >>> round(decision_shift_bound(120), 4)
+    0.0247
+    """
+    if matches < 0 or not 0 < confidence < 1:
+        msg = (
+            "expected a number of matches and a confidence between 0 and 1, got "
+            f"{matches} and {confidence}"
+        )
+        raise InputError(msg)
+    if matches == 0:
+        msg = "expected at least one compared decision, got 0; nothing bounds the shift"
+        raise UndefinedEstimateError(msg)
+    return -math.expm1(math.log1p(-confidence) / matches)
+
+
+def _exact(distribution: Distribution) -> dict[Hashable, Fraction]:
+    pairs = (
+        distribution.items()
+        if isinstance(distribution, Mapping)
+        else enumerate(distribution)
+    )
+    exact = {outcome: _fraction(share) for outcome, share in pairs}
+    total = sum(exact.values(), Fraction(0))
+    if total != 1 or min(exact.values()) < 0:
+        msg = (
+            f"expected probabilities of at least 0 with the sum 1, got the sum {total} of "
+            f"{len(exact)}; give thirds and the like as fractions.Fraction"
+        )
+        raise InputError(msg)
+    return exact
+
+
+def _fraction(number: Number) -> Fraction:
+    if isinstance(number, Fraction | int):
+        return Fraction(number)
+    if not math.isfinite(number):
+        msg = f"expected a finite probability, got {number}"
+        raise InputError(msg)
+    return Fraction(str(float(number)))
+
+
+def _probability(number: Number, name: str) -> Fraction:
+    exact = _fraction(number)
+    if not 0 <= exact <= 1:
+        msg = f"expected {name} from 0 to 1, got {number}"
+        raise InputError(msg)
+    return exact
+
+
+def _require_samples(n: int) -> None:
+    if n < 0:
+        msg = f"expected a number of samples, got too few by {-n}"
+        raise InputError(msg)
+
+
+def _counts(n: int, k: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to share n samples among k outcomes (stars and bars)."""
+    for bars in combinations(range(n + k - 1), k - 1):
+        edges = (-1, *bars, n + k - 1)
+        yield tuple(edges[i + 1] - edges[i] - 1 for i in range(k))
+
+
+def _power(shares: Sequence[Fraction], counts: Sequence[int]) -> Fraction:
+    return math.prod(
+        (share**count for share, count in zip(shares, counts, strict=True)),
+        start=Fraction(1),
+    )
+
+
+def _binomial_below(n: int, p: Fraction, limit: int) -> Fraction:
+    """Return the probability of fewer than `limit` hits in n, in whole numbers."""
+    hit, miss = p.numerator, p.denominator - p.numerator
+    ways = sum(math.comb(n, k) * hit**k * miss ** (n - k) for k in range(limit))
+    return Fraction(ways, p.denominator**n)
