@@ -6,6 +6,7 @@
   resampled jointly.
 - `roc`: what a score from 0 to 100 tells apart.
 - `bounds`: what any test on outputs can reach, exactly on finite alphabets.
+- `probe`: how many probes until a rare trigger shows.
 
 A number that the data can't give is None or an `UndefinedEstimateError`, never 0, and
 no interval has zero width.

@@ -130,7 +130,7 @@ def advantage_bound(epsilon: Number, n: int) -> Fraction:
     0.7006
     """
     _require_samples(n)
-    return 1 - (1 - _probability(epsilon, "epsilon")) ** n
+    return 1 - (1 - probability(epsilon, "epsilon")) ** n
 
 
 def advantage_bound_linear(epsilon: Number, n: int) -> Fraction:
@@ -147,7 +147,7 @@ def advantage_bound_linear(epsilon: Number, n: int) -> Fraction:
         arXiv 2605.30521, theorem 1 (i).
     """
     _require_samples(n)
-    return n * _probability(epsilon, "epsilon")
+    return n * probability(epsilon, "epsilon")
 
 
 def separating_event(p: Distribution, q: Distribution) -> frozenset[Hashable]:
@@ -186,7 +186,7 @@ def samples_needed(p_a: Number, p_b: Number, *, delta: float) -> int:
     >>> samples_needed(0.9, 0.8, delta=0.05)
     738
     """
-    gap = abs(_probability(p_a, "p_a") - _probability(p_b, "p_b"))
+    gap = abs(probability(p_a, "p_a") - probability(p_b, "p_b"))
     if not 0 < delta < 1:
         msg = f"expected a delta between 0 and 1, got {delta}"
         raise InputError(msg)
@@ -220,7 +220,7 @@ def midpoint_test_errors(p_a: Number, p_b: Number, n: int) -> tuple[Fraction, Fr
     >>> midpoint_test_errors(0, 1, 1)
     (Fraction(0, 1), Fraction(0, 1))
     """
-    a, b = _probability(p_a, "p_a"), _probability(p_b, "p_b")
+    a, b = probability(p_a, "p_a"), probability(p_b, "p_b")
     _require_samples(n - 1)
     if a == b:
         msg = f"expected two probabilities that differ, got {p_a} twice; no midpoint"
@@ -231,80 +231,21 @@ def midpoint_test_errors(p_a: Number, p_b: Number, n: int) -> tuple[Fraction, Fr
     return 1 - _binomial_below(n, a, least), _binomial_below(n, b, least)
 
 
-def expected_probes(probes: int, triggers: int) -> Fraction:
-    """Return how many distinct probes one expects to draw up to the first trigger.
+def probability(number: Number, name: str) -> Fraction:
+    """Return a probability exactly.
 
     Args:
-        probes: Distinct probes, drawn without replacement.
-        triggers: How many of them trigger, 1..probes.
+        number: From 0 to 1.
+        name: What an error message calls it.
 
     Raises:
-        UndefinedEstimateError: None triggers.
-        InputError: The counts don't fit each other.
-
-    >>> expected_probes(120, 1)
-    Fraction(121, 2)
+        InputError: It is outside its range.
     """
-    if not 0 <= triggers <= probes:
-        msg = f"expected from 0 to {probes} triggers among the probes, got {triggers}"
+    exact = _fraction(number)
+    if not 0 <= exact <= 1:
+        msg = f"expected {name} from 0 to 1, got {number}"
         raise InputError(msg)
-    if triggers == 0:
-        msg = f"expected a trigger among {probes} probes, got none; it never comes"
-        raise UndefinedEstimateError(msg)
-    return Fraction(probes + 1, triggers + 1)
-
-
-def expected_draws(rate: Number) -> Fraction:
-    """Return how many independent draws one expects up to the first hit.
-
-    To detect, the rate is the product of that of triggers, of harm given a trigger, and
-    of a flag given harm.
-
-    Args:
-        rate: Probability of a hit per draw, with replacement; above 0, at most 1.
-
-    Raises:
-        UndefinedEstimateError: The rate is 0.
-        InputError: The rate is outside 0..1.
-
-    >>> expected_draws(0.01)
-    Fraction(100, 1)
-    """
-    exact = _probability(rate, "rate")
-    if exact == 0:
-        msg = "expected a rate above 0, got 0; a hit never comes"
-        raise UndefinedEstimateError(msg)
-    return 1 / exact
-
-
-def decision_shift_bound(matches: int, *, confidence: float = 0.95) -> float:
-    """Return the largest decision shift that n matches in n leave possible.
-
-    Args:
-        matches: Independent decisions compared, all of which matched, at least 1.
-        confidence: One-sided, between 0 and 1, both excluded.
-
-    Returns:
-        Upper limit of the probability of another decision. Above 0 always: matching
-        decisions don't show that epsilon is 0.
-
-    Raises:
-        UndefinedEstimateError: Nothing was compared.
-        InputError: An argument is outside its range.
-
-    >>> round(decision_shift_bound(120), 4)
-    0.0247
-    """
-    if matches < 0 or not 0 < confidence < 1:
-        msg = (
-            "expected a number of matches and a confidence between 0 and 1, got "
-            f"{matches} and {confidence}"
-        )
-        raise InputError(msg)
-    if matches == 0:
-        msg = "expected at least one compared decision, got 0; nothing bounds the shift"
-        raise UndefinedEstimateError(msg)
-    return -math.expm1(math.log1p(-confidence) / matches)
+    return exact
 
 
 def _exact(distribution: Distribution) -> dict[Hashable, Fraction]:
@@ -333,14 +274,6 @@ def _fraction(number: Number) -> Fraction:
     return Fraction(str(float(number)))
 
 
-def _probability(number: Number, name: str) -> Fraction:
-    exact = _fraction(number)
-    if not 0 <= exact <= 1:
-        msg = f"expected {name} from 0 to 1, got {number}"
-        raise InputError(msg)
-    return exact
-
-
 def _require_samples(n: int) -> None:
     if n < 0:
         msg = f"expected a number of samples, got too few by {-n}"
@@ -364,5 +297,8 @@ def _power(shares: Sequence[Fraction], counts: Sequence[int]) -> Fraction:
 def _binomial_below(n: int, p: Fraction, limit: int) -> Fraction:
     """Return the probability of fewer than `limit` hits in n, in whole numbers."""
     hit, miss = p.numerator, p.denominator - p.numerator
-    ways = sum(math.comb(n, k) * hit**k * miss ** (n - k) for k in range(limit))
+    ways, orders = 0, 1
+    for k in range(limit):
+        ways += orders * hit**k * miss ** (n - k)
+        orders = orders * (n - k) // (k + 1)
     return Fraction(ways, p.denominator**n)

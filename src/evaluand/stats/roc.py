@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluand.errors import InputError, UndefinedEstimateError
-from evaluand.stats.cluster import Array, Resamples, percentile_interval
+from evaluand.stats.cluster import (
+    FEWEST_OFF_EDGE,
+    Array,
+    Resamples,
+    percentile_interval,
+)
 from evaluand.stats.interval import Estimate, Interval
 from evaluand.stats.quantile import two_sided_z
 
@@ -104,10 +109,11 @@ def auc(
 
     Returns:
         Area from 0 to 1 over all assessed rows. The interval is the cluster bootstrap's
-        expanded percentile; at 0 and 1, without width or with fewer than 5 clusters on a
-        side, Newcombe's score interval with clusters as rows. `n` counts the rows of both
-        sides, `n_clusters` the clusters of the side with fewer. No value where a side
-        has no row.
+        expanded percentile; Newcombe's score interval with clusters as rows where on a
+        side fewer than 3 clusters ever win or ever lose (areas of 0 and 1 among these)
+        or fewer than 5 have a row, or where every resample gives one value. `n` counts
+        the rows of both sides, `n_clusters` the clusters of the side with fewer. No
+        value where a side has no row.
 
     Raises:
         InputError: A score is outside 0..100, or a cluster isn't among those resampled.
@@ -120,11 +126,9 @@ def auc(
         return Estimate(value=None, interval=None, n=n, n_clusters=0)
     wins = _wins(low, low_rows, high, high_rows, resamples.n_clusters)
     value = float(wins.sum()) / (low.size * high.size)
+    counts = [np.bincount(rows, minlength=resamples.n_clusters) for _, rows in sides]
     interval = None
-    if 0 < value < 1:
-        counts = [
-            np.bincount(rows, minlength=resamples.n_clusters) for _, rows in sides
-        ]
+    if _off_edge(wins, np.outer(*counts)) >= FEWEST_OFF_EDGE:
         draws = _areas(wins, counts[0], counts[1], resamples)
         interval = percentile_interval(value, draws, min(sizes), confidence)
     if interval is None:
@@ -220,6 +224,15 @@ def _wins(
     right = np.eye(n_clusters)[high_clusters]
     wins: Array = left.T @ above @ right
     return wins
+
+
+def _off_edge(wins: Array, compared: NDArray[np.int64]) -> int:
+    """Return how many clusters of the poorer side ever win, or ever lose, if fewer."""
+    return min(
+        int(np.count_nonzero(np.any(ever, axis=axis)))
+        for ever in (wins > 0, wins < compared)
+        for axis in (0, 1)
+    )
 
 
 def _areas(
