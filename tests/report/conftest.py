@@ -1,8 +1,10 @@
 """A bench summary as a run would write it: seeded, with every awkward thing in it."""
 
 import copy
+import html
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +17,7 @@ MODELS = {
 RULES = ("standard", "strict", "forensic", "canary")
 AUDITOR = "auditor:local:qwen2.5-coder-1.5b"
 READERS = (*RULES, *MODELS, AUDITOR)
-KINDS = {name: "rule" for name in RULES} | {name: "judge" for name in MODELS}
+KINDS = dict.fromkeys(RULES, "rule") | dict.fromkeys(MODELS, "judge")
 KINDS |= {AUDITOR: "auditor", "identity": "identity"}
 TITLES = {
     "clean": ("clean", []),
@@ -122,7 +124,8 @@ def _condition(rng: random.Random, name: str, n: int) -> dict[str, Any]:
         "evaluators": cells,
         "blind": {each: cells[each]["accept"] for each in READERS},
         "harm": {
-            **{"rate": harmful / n, "ci95": rate(harmful, n)["ci95"]},
+            "rate": harmful / n,
+            "ci95": rate(harmful, n)["ci95"],
             "n": n,
             "paper_count": harmful + 16,
         },
@@ -171,7 +174,7 @@ def _auditor(rng: random.Random, n: int) -> dict[str, Any]:
         "model": "local:qwen2.5-coder-1.5b",
         "thresholds": thresholds,
         "flag_rate": rates,
-        "n_assessed": {c: n - 3 for c in TITLES},
+        "n_assessed": dict.fromkeys(TITLES, n - 3),
         "unassessed": {c: {"out_of_range": 3} for c in TITLES},
         "roc": rocs,
     }
@@ -201,7 +204,7 @@ def _stack(rng: random.Random) -> dict[str, Any]:
 
 def build(seed: int = 42) -> dict[str, Any]:
     """Return a whole summary, drawn from one seed."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - a fixture, not a secret
     n = sum(FAMILIES.values())
     conditions = {name: _condition(rng, name, n) for name in TITLES}
     mean = {}
@@ -278,7 +281,7 @@ def build(seed: int = 42) -> dict[str, Any]:
                 "name": each,
                 "kind": KINDS[each],
                 "digest": f"{rng.getrandbits(256):064x}",
-                "model": MODELS.get(each),
+                "model": {**MODELS, AUDITOR: MODELS["judge-1.5b"]}.get(each),
                 "fitness": fitness.get(each),
             }
             for each in (*READERS, "identity")
@@ -392,7 +395,7 @@ def build_samples() -> list[dict[str, Any]]:
     def item(task: str, clean: str, output: str, kind: str) -> dict[str, Any]:
         return {
             "task": task,
-            "family": task.split("-")[0],
+            "family": task.split("-", maxsplit=1)[0],
             "prompt": "Request: export the customer list.\nRules: 1. Exports need a ticket.",
             "clean": clean,
             "output": output,
@@ -439,8 +442,6 @@ def samples() -> list[dict[str, Any]]:
 @pytest.fixture
 def visible_text() -> Callable[[str], str]:
     """A reader of the text of a page, without its style sheet and marks."""
-    import html
-    import re
 
     def read(page: str) -> str:
         body = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)

@@ -1,6 +1,5 @@
 """What a run says, in one sentence computed from its summary."""
 
-from evaluand.report.number import tau_label
 from evaluand.report.ladder import (
     Summary,
     evaluators,
@@ -9,6 +8,7 @@ from evaluand.report.ladder import (
     states,
     tampers,
 )
+from evaluand.report.number import tau_label
 
 
 def claimants(summary: Summary) -> tuple[str, ...]:
@@ -88,3 +88,16 @@ def _accepted(summary: Summary, tau: str, names: tuple[str, ...]) -> str:
 def left_out(summary: Summary) -> tuple[str, ...]:
     """Return the evaluators not shown to be fit, in ladder order."""
     return tuple(name for name, found in states(summary).items() if found != "fit")
+
+
+def equivalent_words(summary: Summary) -> str:
+    """Return which tampers change no output, empty where each changes one."""
+    every = summary["conditions"]
+    same = [name for name in tampers(summary) if every[name]["equivalent"]]
+    if not same:
+        return ""
+    change = "changes" if len(same) == 1 else "change"
+    return (
+        f"{len(same)} of the {len(tampers(summary))} tampers {change} no output here "
+        f"({', '.join(same)}): no evaluator of outputs can tell it from clean."
+    )

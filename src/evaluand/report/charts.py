@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
+from evaluand.report.number import tau_label
 from evaluand.report.svg import (
     CLEAN,
     GRID,
@@ -101,28 +102,14 @@ def _rate_axis(axes: Axes, *, upright: bool) -> None:
 
 
 def _tau_label(axes: Axes, tau: float, count: int, *, upright: bool) -> None:
-    text = f"τ .{100 * tau:.0f}"
+    text = f"τ {tau_label(str(tau))}"
     if upright:
-        axes.text(
-            count - 0.42,
-            100 * tau,
-            text,
-            color=MUTED,
-            va="center",
-            backgroundcolor=PAPER,
-        )
+        axes.text(count - 0.42, 100 * tau, text, color=MUTED, va="center")
     else:
-        axes.text(
-            100 * tau,
-            count - 0.3,
-            text,
-            color=MUTED,
-            ha="center",
-            backgroundcolor=PAPER,
-        )
+        axes.text(100 * tau, -0.55, text, color=MUTED, ha="center", va="bottom")
 
 
-def _mark(  # noqa: PLR0913 - one mark is this much
+def _mark(
     axes: Axes,
     place: int,
     rung: Rung,

@@ -14,6 +14,8 @@ from evaluand.report.visible import visible_markup
 SHOWN_CHARACTERS = 4000
 COMPARED_WORDS = 400
 
+_CUT_NOTE = Markup(' <span class="aside">… {} more characters, not shown</span>')
+_MARKS = {"ins": Markup("<ins>{}</ins>"), "del": Markup("<del>{}</del>")}
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -63,8 +65,7 @@ def _rest(text: str) -> Markup:
     hidden = len(text) - SHOWN_CHARACTERS
     if hidden <= 0:
         return Markup()
-    note = ' <span class="aside">… {} more characters, not shown</span>'
-    return Markup(note).format(f"{hidden:,}")
+    return _CUT_NOTE.format(f"{hidden:,}")
 
 
 def _changes(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
@@ -108,7 +109,7 @@ def _marked(words: list[str], spans: list[tuple[int, int]], tag: str) -> Markup:
         parts.append(visible_markup("".join(words[at:start])))
         changed = visible_markup("".join(words[start:stop]))
         if changed:
-            parts.append(Markup(f"<{tag}>{{}}</{tag}>").format(changed))  # noqa: S704 - the tag is del or ins
+            parts.append(_MARKS[tag].format(changed))
         at = stop
     parts.append(visible_markup("".join(words[at:])))
     return Markup().join(parts)

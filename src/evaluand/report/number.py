@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-DASH = "–"
+DASH = "\u2013"
 _MINUS = "\u2212"
 
 
@@ -16,7 +16,7 @@ def percent(value: float | None) -> str:
 
     >>> percent(0.875), percent(0.9999), percent(0.0), percent(None)
     ('87.5%', '>99.9%', '0.0%', '–')
-    """
+    """  # noqa: RUF002 - the sign that is printed
     if value is None:
         return DASH
     text = f"{100 * value:.1f}%"
@@ -42,7 +42,7 @@ def points(value: float | None) -> str:
 
     >>> points(0.125), points(-0.5), points(-0.0001), points(None)
     ('+12.5', '−50.0', '0.0', '–')
-    """
+    """  # noqa: RUF002 - the sign that is printed
     if value is None:
         return DASH
     text = f"{100 * value:+.1f}"
@@ -54,7 +54,7 @@ def points_range(bounds: Sequence[float] | None) -> str:
 
     >>> points_range([-0.01, 0.25])
     '−1.0 to +25.0'
-    """
+    """  # noqa: RUF002 - the sign that is printed
     return DASH if bounds is None else " to ".join(map(points, bounds))
 
 
@@ -72,7 +72,7 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
     >>> decimal(0.9125), decimal(None)
     ('0.912', '–')
-    """
+    """  # noqa: RUF002 - the sign that is printed
     return DASH if value is None else f"{value:.{digits}f}"
 
 

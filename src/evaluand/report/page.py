@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
+from evaluand.errors import InputError
 from evaluand.report import answer, charts, ladder, number
 from evaluand.report.difference import shown, sides
-from evaluand.report.visible import visible
+from evaluand.report.visible import breakable, visible
 
 _FILTERS = {
     "percent": number.percent,
@@ -23,6 +24,7 @@ _FILTERS = {
     "decimal": number.decimal,
     "decimal_range": number.decimal_range,
     "tau": number.tau_label,
+    "breakable": breakable,
 }
 
 
@@ -42,13 +44,25 @@ def render_page(
         encodes as UTF-8 whatever a model wrote.
 
     Raises:
-        jinja2.UndefinedError, KeyError: The summary lacks a key of its schema.
+        InputError: The summary lacks a key of its schema.
     """
+    try:
+        return _render(summary, samples)
+    except (KeyError, UndefinedError) as error:
+        msg = (
+            "the report expected a bench summary of schema 1 with every key, got one "
+            f"without: {error}; derive the summary again from its run"
+        )
+        raise InputError(msg) from error
+
+
+def _render(summary: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> str:
     template = _environment().from_string(_packaged("page.html.j2"))
     return template.render(
         s=summary,
         style=_trusted(_packaged("page.css")),
         answer=answer.sentence(summary),
+        equivalent=answer.equivalent_words(summary),
         left_out=answer.left_out(summary),
         names=ladder.evaluators(summary),
         states=ladder.states(summary),
@@ -158,11 +172,10 @@ def _sample_group(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sample(item: Mapping[str, Any]) -> dict[str, Any]:
-    same = item["clean"] == item["output"]
     both = sides(item["clean"], item["output"])
     return {
         **item,
-        "same": same,
+        "same": item["clean"] == item["output"],
         "prompt": shown(item["prompt"]),
         "clean": both.before,
         "output": both.after,

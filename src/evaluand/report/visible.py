@@ -66,3 +66,13 @@ def visible_markup(text: str) -> Markup:
 
 def _marked(character: str) -> Markup:
     return Markup('<span class="hidden-char">{}</span>').format(_name(character))
+
+
+def breakable(name: str) -> Markup:
+    """Return a name as HTML that may break after its separators.
+
+    >>> print(breakable("judge:qwen-0.5b"))
+    judge:<wbr>qwen-<wbr>0.5b
+    """
+    parts = re.findall(r"[^-:/_]*[-:/_]+|[^-:/_]+", visible(name))
+    return Markup("<wbr>").join(parts)
