@@ -15,7 +15,7 @@ class Interval:
         low: Lower limit.
         high: Upper limit, above `low`.
         method: How it was made: ``wilson``, ``newcombe-paired``, ``newcombe``,
-            ``cluster-bootstrap``, ``newcombe-auc``.
+            ``cluster-bootstrap``, ``cluster-bootstrap-logit``, ``newcombe-auc``.
     """
 
     low: float

@@ -46,7 +46,7 @@ def expected_draws(rate: Number) -> Fraction:
     >>> expected_draws(0.01)
     Fraction(100, 1)
     """
-    exact = _probability(rate, "rate")
+    exact = probability(rate, "rate")
     if exact == 0:
         msg = "expected a rate above 0, got 0; a hit never comes"
         raise UndefinedEstimateError(msg)

@@ -12,14 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluand.errors import InputError, UndefinedEstimateError
-from evaluand.stats.cluster import (
-    FEWEST_OFF_EDGE,
-    Array,
-    Resamples,
-    percentile_interval,
-)
+from evaluand.stats.cluster import FEWEST_CLUSTERS, FEWEST_OFF_EDGE, Array, Resamples
 from evaluand.stats.interval import Estimate, Interval
-from evaluand.stats.quantile import two_sided_z
+from evaluand.stats.quantile import t_quantile, two_sided_z
 
 THRESHOLDS = tuple(range(101))
 
@@ -108,8 +103,9 @@ def auc(
         confidence: Nominal coverage, between 0 and 1, both excluded.
 
     Returns:
-        Area from 0 to 1 over all assessed rows. The interval is the cluster bootstrap's
-        expanded percentile; Newcombe's score interval with clusters as rows where on a
+        Area from 0 to 1 over all assessed rows. The interval is the t interval on the
+        logit scale with the cluster bootstrap's standard error (near 1 percentiles fall
+        short: simulated, 92 % at a nominal 95 %); Newcombe's score interval with clusters as rows where on a
         side fewer than 3 clusters ever win or ever lose (areas of 0 and 1 among these)
         or fewer than 5 have a row, or where every resample gives one value. `n` counts
         the rows of both sides, `n_clusters` the clusters of the side with fewer. No
@@ -130,7 +126,7 @@ def auc(
     interval = None
     if _off_edge(wins, np.outer(*counts)) >= FEWEST_OFF_EDGE:
         draws = _areas(wins, counts[0], counts[1], resamples)
-        interval = percentile_interval(value, draws, min(sizes), confidence)
+        interval = _logit_interval(value, draws, min(sizes), confidence)
     if interval is None:
         interval = newcombe_auc(value, sizes[0], sizes[1], confidence=confidence)
     return Estimate(value=value, interval=interval, n=n, n_clusters=min(sizes))
@@ -224,6 +220,25 @@ def _wins(
     right = np.eye(n_clusters)[high_clusters]
     wins: Array = left.T @ above @ right
     return wins
+
+
+def _logit_interval(
+    value: float, draws: Array, n_clusters: int, confidence: float
+) -> Interval | None:
+    """Return the interval from the draws' spread, None where it can't be honest."""
+    defined = draws[~np.isnan(draws)]
+    if n_clusters < FEWEST_CLUSTERS or not defined.size:
+        return None
+    # The variance of a bootstrap is short by (n - 1) / n.
+    error = float(defined.std()) * math.sqrt(n_clusters / (n_clusters - 1))
+    if error < 1e-9:  # rounding in sums of equal clusters isn't width
+        return None
+    half = t_quantile(0.5 + confidence / 2, n_clusters - 1) * error
+    # d logit(v) / dv = 1 / (v (1 - v)); past 300 both limits are 0 and 1 to any digit.
+    factor = math.exp(min(half / (value * (1 - value)), 300.0))
+    odds = value / (1 - value)
+    low, high = odds / factor / (1 + odds / factor), odds * factor / (1 + odds * factor)
+    return Interval(low=low, high=high, method="cluster-bootstrap-logit")
 
 
 def _off_edge(wins: Array, compared: NDArray[np.int64]) -> int:
