@@ -91,6 +91,8 @@ class Endpoint:
         pause_s: Seconds before the second attempt, doubled before each later one; an
             endpoint's ``Retry-After`` prolongs it.
         timeout_s: Seconds that one attempt may take from its connection to its last byte.
+        keep_alive: Whether connections are used again; where they cost nothing, none
+            should outlive an event loop whose end nobody announced.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Endpoint:
     attempts: int = 4
     pause_s: float = 1.0
     timeout_s: float = 600.0
+    keep_alive: bool = True
     _session: "_Session | None" = field(default=None, init=False, repr=False)
 
     async def ask(self, request: Request) -> Reply:
@@ -138,7 +141,7 @@ class Endpoint:
         if self._session is None or self._session.loop is not loop:
             await self.close()
             slots = asyncio.Semaphore(self.concurrency)
-            http = _client_session(self.timeout_s)
+            http = _client_session(self.timeout_s, keep_alive=self.keep_alive)
             self._session = _Session(loop=loop, http=http, slots=slots)
         return self._session
 
@@ -173,10 +176,11 @@ class _Failed:
     retry_after_s: float = 0.0
 
 
-def _client_session(timeout_s: float) -> "ClientSession":
+def _client_session(timeout_s: float, *, keep_alive: bool) -> "ClientSession":
     import aiohttp  # noqa: PLC0415 - heavy, and a scripted run needs none of it
 
     return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(force_close=not keep_alive),
         timeout=aiohttp.ClientTimeout(total=timeout_s),
         cookie_jar=aiohttp.DummyCookieJar(),
     )
