@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -123,6 +123,7 @@ def test_no_defined_draw_has_no_percentiles() -> None:
     assert percentile_interval(0.5, np.full(100, np.nan), 9, 0.95) is None
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
 )
@@ -233,6 +234,7 @@ def test_difference_without_shared_clusters() -> None:
     assert estimate == Estimate(value=None, interval=None, n=0, n_clusters=0)
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(
     st.lists(
         st.tuples(*[st.integers(0, 2)] * 4),

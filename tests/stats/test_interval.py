@@ -1,7 +1,7 @@
 """Closed-form intervals against published values and their laws."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluand.errors import InputError, UndefinedEstimateError
@@ -43,6 +43,7 @@ def test_wilson_published(
     assert interval.method == "wilson"
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(st.integers(1, 3000), st.data())
 def test_wilson_laws(n: int, data: st.DataObject) -> None:
     """Limits hold the rate, stay in 0..1, have width and mirror with failures."""
@@ -109,6 +110,7 @@ def test_newcombe_paired_published(
     assert interval.method == "newcombe-paired"
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(st.tuples(*[st.integers(0, 60)] * 4).filter(lambda table: sum(table) > 0))
 def test_newcombe_paired_laws(table: tuple[int, int, int, int]) -> None:
     """Limits hold the difference, stay in -1..1 and swap with the sides."""
@@ -121,6 +123,7 @@ def test_newcombe_paired_laws(table: tuple[int, int, int, int]) -> None:
     assert interval.low == pytest.approx(-swapped.high, abs=1e-12)
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_no_discordance_is_no_certainty(both: int, neither: int) -> None:
     """Runs that agree on every pair leave an open difference on both sides."""

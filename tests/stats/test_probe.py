@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluand.errors import InputError, UndefinedEstimateError
@@ -21,6 +21,7 @@ def test_expected_probes_by_enumeration(probes: int, triggers: int) -> None:
     assert expected_probes(probes, triggers) == Fraction(sum(places), len(orders))
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(st.integers(1, 500), st.data())
 def test_distinct_probes_come_sooner(probes: int, data: st.DataObject) -> None:
     """Drawing without replacement never takes longer than 1 / rho."""

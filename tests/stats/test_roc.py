@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluand.errors import InputError, UndefinedEstimateError
@@ -29,6 +29,7 @@ def interval_of(estimate: Estimate) -> Interval:
     return estimate.interval
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(scores)
 def test_flag_rates_count(values: list[int]) -> None:
     """A row is flagged exactly where its score reaches the threshold."""
@@ -39,6 +40,7 @@ def test_flag_rates_count(values: list[int]) -> None:
     assert rates[0] == 1
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(scores, scores)
 def test_area_under_the_points(negative: list[int], positive: list[int]) -> None:
     """The trapezoids under the ROC points are the area with ties at a half."""
@@ -53,6 +55,7 @@ def test_area_under_the_points(negative: list[int], positive: list[int]) -> None
     assert (curve.fpr[-1], curve.tpr[-1], curve.thresholds[-1]) == (0, 0, math.inf)
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(scores, scores)
 def test_auc_laws(negative: list[int], positive: list[int]) -> None:
     """Swapping the sides mirrors the area; the interval holds it and has width."""
@@ -161,6 +164,7 @@ def test_clusters_outside_are_refused(clusters: list[int]) -> None:
         auc(Scored(scores=[1, 2], clusters=clusters), each([3]), draws(2))
 
 
+@settings(deadline=None)  # a busy machine isn't a fault
 @given(st.floats(0.01, 0.99), st.integers(1, 80), st.integers(1, 80))
 def test_newcombe_auc_limits_solve_its_equation(area: float, m: int, n: int) -> None:
     """A limit lies z of its own standard errors from the area, mirrored for 1 - area."""

@@ -8,82 +8,12 @@ known, enough samples do. All of it in fractions, so that a comparison is a proo
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 from evaluand.errors import InputError, UndefinedEstimateError
-
-Number = Fraction | int | float
-"""A float is read as the decimal that it prints as: 0.1 is one tenth."""
-
-Distribution = Mapping[Hashable, Number] | Sequence[Number]
-"""Outcome to probability, or the probabilities of outcomes 0, 1, 2, ..."""
-
-
-def total_variation(p: Distribution, q: Distribution) -> Fraction:
-    """Return the largest difference between the probabilities of one event.
-
-    Args:
-        p: Probabilities that sum to exactly 1.
-        q: The same; an outcome that only one names has probability 0 in the other.
-
-    Raises:
-        InputError: A probability is negative or the sum isn't 1.
-
-    >>> total_variation({"ALLOW": 0.9, "DENY": 0.1}, {"ALLOW": 0.7, "DENY": 0.3})
-    Fraction(1, 5)
-    """
-    left, right = _exact(p), _exact(q)
-    outcomes = left.keys() | right.keys()
-    zero = Fraction(0)
-    return (
-        sum((abs(left.get(o, zero) - right.get(o, zero)) for o in outcomes), zero) / 2
-    )
-
-
-def joint(
-    inputs: Distribution, outputs: Mapping[Hashable, Distribution]
-) -> dict[Hashable, Fraction]:
-    """Return the law of (input, output) pairs.
-
-    Args:
-        inputs: The evaluation distribution.
-        outputs: Each input's distribution of outputs.
-
-    Raises:
-        InputError: A distribution is malformed, or an input has none.
-    """
-    law: dict[Hashable, Fraction] = {}
-    for x, weight in _exact(inputs).items():
-        if x not in outputs:
-            msg = f"expected a distribution of outputs for every input, none for {x!r}"
-            raise InputError(msg)
-        law |= {(x, o): weight * share for o, share in _exact(outputs[x]).items()}
-    return law
-
-
-def shift(
-    inputs: Distribution,
-    a: Mapping[Hashable, Distribution],
-    b: Mapping[Hashable, Distribution],
-) -> Fraction:
-    """Return epsilon: the mean over inputs of the total variation between outputs.
-
-    Law: it equals ``total_variation(joint(inputs, a), joint(inputs, b))``.
-
-    Args:
-        inputs: The evaluation distribution.
-        a: Each input's distribution of outputs from one deployment.
-        b: The same from the other.
-
-    Raises:
-        InputError: A distribution is malformed, or an input has none.
-
-    Source:
-        arXiv 2605.30521, theorem 1.
-    """
-    return total_variation(joint(inputs, a), joint(inputs, b))
+from evaluand.stats.variation import Distribution, Number, exact_law, probability
 
 
 def optimal_advantage(p: Distribution, q: Distribution, n: int) -> Fraction:
@@ -104,7 +34,7 @@ def optimal_advantage(p: Distribution, q: Distribution, n: int) -> Fraction:
     Fraction(8, 25)
     """
     _require_samples(n)
-    left, right = _exact(p), _exact(q)
+    left, right = exact_law(p), exact_law(q)
     outcomes = list(left | right)
     zero = Fraction(0)
     ps = [left.get(o, zero) for o in outcomes]
@@ -148,20 +78,6 @@ def advantage_bound_linear(epsilon: Number, n: int) -> Fraction:
     """
     _require_samples(n)
     return n * probability(epsilon, "epsilon")
-
-
-def separating_event(p: Distribution, q: Distribution) -> frozenset[Hashable]:
-    """Return the outcomes more probable under q; their probabilities differ by the TV.
-
-    Args:
-        p: Law of one sample from the clean deployment.
-        q: Law of one sample from the tampered deployment.
-
-    Raises:
-        InputError: A distribution is malformed.
-    """
-    left, right = _exact(p), _exact(q)
-    return frozenset(o for o in right if right[o] > left.get(o, 0))
 
 
 def samples_needed(p_a: Number, p_b: Number, *, delta: float) -> int:
@@ -229,49 +145,6 @@ def midpoint_test_errors(p_a: Number, p_b: Number, n: int) -> tuple[Fraction, Fr
         a, b = 1 - a, 1 - b
     least = math.floor(n * (a + b) / 2) + 1
     return 1 - _binomial_below(n, a, least), _binomial_below(n, b, least)
-
-
-def probability(number: Number, name: str) -> Fraction:
-    """Return a probability exactly.
-
-    Args:
-        number: From 0 to 1.
-        name: What an error message calls it.
-
-    Raises:
-        InputError: It is outside its range.
-    """
-    exact = _fraction(number)
-    if not 0 <= exact <= 1:
-        msg = f"expected {name} from 0 to 1, got {number}"
-        raise InputError(msg)
-    return exact
-
-
-def _exact(distribution: Distribution) -> dict[Hashable, Fraction]:
-    pairs = (
-        distribution.items()
-        if isinstance(distribution, Mapping)
-        else enumerate(distribution)
-    )
-    exact = {outcome: _fraction(share) for outcome, share in pairs}
-    total = sum(exact.values(), Fraction(0))
-    if total != 1 or min(exact.values()) < 0:
-        msg = (
-            f"expected probabilities of at least 0 with the sum 1, got the sum {total} of "
-            f"{len(exact)}; give thirds and the like as fractions.Fraction"
-        )
-        raise InputError(msg)
-    return exact
-
-
-def _fraction(number: Number) -> Fraction:
-    if isinstance(number, Fraction | int):
-        return Fraction(number)
-    if not math.isfinite(number):
-        msg = f"expected a finite probability, got {number}"
-        raise InputError(msg)
-    return Fraction(str(float(number)))
 
 
 def _require_samples(n: int) -> None:

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from evaluand.errors import InputError, UndefinedEstimateError
-from evaluand.stats.bounds import Number, probability
+from evaluand.stats.variation import Number, probability
 
 
 def expected_probes(probes: int, triggers: int) -> Fraction:
