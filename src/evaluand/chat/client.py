@@ -235,7 +235,7 @@ async def _post(
         ) as response:
             return response.status, response.headers, await response.read()
     except TimeoutError as error:
-        msg = f"{address.where}: no whole reply within {http.timeout.total:.0f} s"
+        msg = f"{address.where}: no whole reply within {http.timeout.total:g} s"
         raise ModelError(msg, retryable=True, reason="timeout") from error
     except aiohttp.ClientSSLError as error:
         msg = f"{address.where}: no trusted TLS connection: {openai.quote(str(error))}"
