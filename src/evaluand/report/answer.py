@@ -96,8 +96,8 @@ def equivalent_words(summary: Summary) -> str:
     same = [name for name in tampers(summary) if every[name]["equivalent"]]
     if not same:
         return ""
-    change = "changes" if len(same) == 1 else "change"
+    change, them = ("changes", "it") if len(same) == 1 else ("change", "them")
     return (
         f"{len(same)} of the {len(tampers(summary))} tampers {change} no output here "
-        f"({', '.join(same)}): no evaluator of outputs can tell it from clean."
+        f"({', '.join(same)}): no evaluator of outputs can tell {them} from clean."
     )

@@ -27,19 +27,16 @@ def _hidden(character: str) -> bool:
 
 
 def _name(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"U+{code:04X}"
+    return f"U+{ord(character):04X}"
 
 
 def visible(text: str) -> str:
     r"""Return the text with each hidden character replaced by its name.
 
-    Line feeds, tabs and spaces stay; the C0 controls become control pictures.
+    Line feeds, tabs and spaces stay.
 
     >>> visible("a\x00b\u202ec")
-    'a␀b⟨U+202E⟩c'
+    'a⟨U+0000⟩b⟨U+202E⟩c'
     """
     if _PLAIN.fullmatch(text):
         return text
@@ -47,8 +44,7 @@ def visible(text: str) -> str:
 
 
 def _bracketed(character: str) -> str:
-    name = _name(character)
-    return name if len(name) == 1 else f"⟨{name}⟩"
+    return f"⟨{_name(character)}⟩"
 
 
 def visible_markup(text: str) -> Markup:
