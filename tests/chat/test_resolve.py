@@ -108,6 +108,7 @@ def test_an_address_is_asked_for_its_model(
     serving: Any, says: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What stands after # is the model's id; userinfo is sent, and shown nowhere."""
+    assert endpoint("https://host/v1#m").address.authorization is None
 
     async def scenario() -> None:
         async with serving(says(FINE)) as server:
