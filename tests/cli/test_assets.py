@@ -97,8 +97,10 @@ def test_an_unknown_name_pulls_nothing(cached: Path) -> None:
 
 
 class Files(SimpleHTTPRequestHandler):
+    """Serves a folder."""
+
     def log_message(self, *_: Any) -> None:
-        pass
+        """Say nothing of requests."""
 
 
 def test_progress_is_shown_on_a_terminal(
