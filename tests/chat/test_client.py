@@ -303,6 +303,14 @@ def test_a_connection_that_breaks_is_retried(serving: Any, says: Any) -> None:
     asyncio.run(scenario())
 
 
+def test_a_wrong_content_encoding_is_an_error(serving: Any, says: Any) -> None:
+    """A body that isn't compressed as its header says is named, never passed on."""
+    answer = says(b"plain", headers={"Content-Encoding": "gzip"})
+    error, asked = failing(serving, answer, attempts=2)
+    assert (error.retryable, asked) == (True, 2)
+    assert "the connection broke" in str(error)
+
+
 def test_a_drip_is_timed_out(serving: Any) -> None:
     """A reply that never ends is cut off at the time limit, with its own reason."""
 

@@ -234,6 +234,21 @@ def test_damaged_weights_are_named(weights: Path, tmp_path: Path, size: int) -> 
     assert "load" in str(caught.value)
 
 
+def test_a_child_that_is_killed_while_it_loads_is_named(weights: Path) -> None:
+    """Without a word from llama.cpp the message says how the child ended."""
+    model = model_of(weights)
+
+    async def scenario() -> None:
+        asked = asyncio.create_task(ask_once(model))
+        while model._child is None:
+            await asyncio.sleep(0)
+        model._child.process.kill()
+        await asked
+
+    with pytest.raises(InputError, match="ended with exit code -9 and said nothing"):
+        asyncio.run(scenario())
+
+
 def test_a_malformed_template_is_named(weights: Path) -> None:
     """A template that llama.cpp can't parse is an InputError about the template."""
     with pytest.raises(InputError, match="correct the chat template"):

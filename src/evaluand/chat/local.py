@@ -260,7 +260,9 @@ def _unloadable(model: LocalModel, child: _Child) -> InputError:
     """Return the error of a child that ended before it listened."""
     said = [line for line in child.tail if " E " in line] or list(child.tail)
     lines = [line.strip().partition(" E ")[2] or line.strip() for line in said[:3]]
+    code = child.process.poll()
     quoted = "; ".join(lines).replace(str(model.weights), model.weights.name)
+    quoted = quoted or f"it ended with exit code {code} and said nothing"
     advice = (
         f"if the file is damaged, remove it and run: evaluand models pull {model.alias}"
     )
