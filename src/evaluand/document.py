@@ -52,7 +52,7 @@ def decode(content: bytes, *, source: str) -> str:
 
 
 def parse_yaml(text: str, *, source: str) -> Any:
-    """Return the value of one YAML 1.2 document.
+    r"""Return the value of one YAML 1.2 document.
 
     Args:
         text: The document.
@@ -62,7 +62,7 @@ def parse_yaml(text: str, *, source: str) -> Any:
         InputError: For malformed YAML, duplicate keys, aliases, dates, ``.nan``,
             ``.inf``, numbers with leading zeros, and keys that are not text.
 
-    >>> parse_yaml("retrieval: none\\nk: 2", source="x.yaml")
+    >>> parse_yaml("retrieval: none\nk: 2", source="x.yaml")
     {'retrieval': 'none', 'k': 2}
     """
     yaml = YAML(typ="safe", pure=True)

@@ -46,7 +46,7 @@ class Outcome:
         raise TypeError(msg)
 
     @classmethod
-    def of(cls, passed: bool, value: str | float | None = None) -> Self:  # noqa: FBT001 - the one fact
+    def of(cls, passed: bool, value: str | float | None = None) -> Self:
         """Return pass or fail."""
         return cls(Status.PASS if passed else Status.FAIL, value=value)
 

@@ -35,8 +35,8 @@ def list_models(as_json: bool) -> None:
 
 
 def _rows() -> list[dict[str, Any]]:
-    from evaluand.assets.catalog import CATALOG  # noqa: PLC0415 - keeps --help quick
-    from evaluand.assets.fetch import state_of  # noqa: PLC0415 - keeps --help quick
+    from evaluand.assets.catalog import CATALOG
+    from evaluand.assets.fetch import state_of
 
     return [
         {
@@ -57,8 +57,8 @@ def _rows() -> list[dict[str, Any]]:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def pull(names: tuple[str, ...], as_json: bool) -> None:
     """Fetch weights into the cache, unless a verified copy is there already."""
-    from evaluand.assets.catalog import asset_of  # noqa: PLC0415 - keeps --help quick
-    from evaluand.assets.fetch import pull as fetch  # noqa: PLC0415 - keeps --help quick
+    from evaluand.assets.catalog import asset_of
+    from evaluand.assets.fetch import pull as fetch
 
     assets = [asset_of(name) for name in names]
     paths = {}
@@ -73,13 +73,13 @@ def pull(names: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def path(name: str, as_json: bool) -> None:
     """Print where the weights are, after checking every byte."""
-    from evaluand.assets.fetch import path_of  # noqa: PLC0415 - keeps --help quick
+    from evaluand.assets.fetch import path_of
 
     _print_paths({name: path_of(name)}, as_json=as_json)
 
 
 def _print_paths(paths: dict[str, Path], *, as_json: bool) -> None:
-    from evaluand.assets.catalog import CATALOG  # noqa: PLC0415 - keeps --help quick
+    from evaluand.assets.catalog import CATALOG
 
     if not as_json:
         click.echo("\n".join(map(str, paths.values())))
@@ -94,13 +94,13 @@ def _print_paths(paths: dict[str, Path], *, as_json: bool) -> None:
 @contextmanager
 def _progress(name: str) -> Iterator["Progress"]:
     """Show a bar on stderr while it is a terminal, else nothing."""
-    from evaluand.assets.source import silent  # noqa: PLC0415 - keeps --help quick
+    from evaluand.assets.source import silent
 
     if not sys.stderr.isatty():
         yield silent
         return
-    from rich.console import Console  # noqa: PLC0415 - heavy
-    from rich.progress import (  # noqa: PLC0415 - heavy
+    from rich.console import Console
+    from rich.progress import (
         BarColumn,
         DownloadColumn,
         Progress,

@@ -1,0 +1,5 @@
+"""``python -m evaluand``."""
+
+from evaluand.cli.main import run
+
+run()

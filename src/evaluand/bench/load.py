@@ -1,0 +1,180 @@
+"""A run folder read back: what was planned, what was observed, what came out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluand.bench.grid import NOT_RUN, Grid, Row, clusters
+from evaluand.bench.record import DATABASE, read_record
+from evaluand.bench.suite import tasks
+from evaluand.errors import InputError, IntegrityError
+from evaluand.identity.manifest import COVERAGE
+from evaluand.outcome import Outcome, Status
+from evaluand.seeds import generator
+from evaluand.stats.cluster import resample
+from evaluand.store import Store
+
+N_DRAWS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A run folder, read."""
+
+    record: dict[str, Any]
+    grid: Grid
+    identity: dict[str, dict[str, bool]]
+    mismatches: dict[str, dict[str, float]]
+    truncated: dict[str, int]
+    controls: dict[str, dict[str, Outcome]]
+    cost: dict[str, int]
+
+
+def load(folder: Path) -> Loaded:
+    """Return a run as it stands.
+
+    Raises:
+        InputError: If the folder holds no run, or one whose tasks aren't settled.
+        IntegrityError: If two samples stand at one place.
+        StoreError: If the store can't be read.
+    """
+    record = read_record(folder)
+    count = record["tasks"]
+    if count is None:
+        msg = f"{folder}: this run hasn't settled its number of tasks yet; resume it with: {record['command']}"
+        raise InputError(msg)
+    settings = record["settings"]
+    rows = [
+        Row(pair=pair, seed=seed, task=task)
+        for pair in record["stack"]
+        for seed in settings["seeds"]
+        for task in tasks(seed, count)
+    ]
+    with Store(folder / DATABASE, readonly=True) as store:
+        samples = _sample_rows(store)
+        scores = _score_rows(store)
+        manifests = {
+            row["cell"]: json.loads(row["document"])
+            for row in store.rows("manifest")
+            if row["moment"] == "before"
+        }
+        controls = _control_rows(store)
+        cost = _cost(store)
+    names = {e["digest"]: e["name"] for e in record["evaluators"] if e["digest"]}
+    conditions = settings["conditions"]
+    found = {
+        c: [samples.get((r.pair, r.seed, c, r.task.id)) for r in rows]
+        for c in conditions
+    }
+    draws = resample(
+        int(clusters(rows).max()) + 1,
+        generator(settings["seeds"][0], "bootstrap"),
+        n_draws=N_DRAWS,
+    )
+    grid = Grid(
+        rows=rows,
+        outputs={c: [s["output"] if s else None for s in found[c]] for c in conditions},
+        outcomes={
+            (c, name): [_outcome(s, digest, scores) for s in found[c]]
+            for c in conditions
+            for digest, name in names.items()
+        },
+        resamples=draws,
+    )
+    covered = COVERAGE[settings["coverage"]]
+    moved = {name: _moved(record["stack"], manifests, name) for name in conditions}
+    return Loaded(
+        record=record,
+        grid=grid,
+        identity={
+            c: {p: not (kinds & set(covered)) for p, kinds in by_pair.items()}
+            for c, by_pair in moved.items()
+        },
+        mismatches={
+            c: {
+                k: share([k in kinds for kinds in by_pair.values()])
+                for k in COVERAGE["full"]
+            }
+            for c, by_pair in moved.items()
+        },
+        truncated={c: sum(s["truncated"] for s in found[c] if s) for c in conditions},
+        controls=controls,
+        cost=cost,
+    )
+
+
+_Key = tuple[str, int, str, str]
+
+
+def _sample_rows(store: Store) -> dict[_Key, dict[str, Any]]:
+    """Return samples by where they stand; two at one place are an error."""
+    samples: dict[_Key, dict[str, Any]] = {}
+    for row in store.rows("sample"):
+        key = (row["pair"], row["seed"], row["condition"], row["task"])
+        if key in samples:
+            msg = f"{store.path}: two samples stand at {key}; the stack or the agent changed between resumes, so run afresh in a new folder"
+            raise IntegrityError(msg)
+        output = None if row["output"] is None else json.loads(row["output"])
+        samples[key] = {**dict(row), "output": output}
+    return samples
+
+
+def _score_rows(store: Store) -> dict[tuple[str, str], Outcome]:
+    return {
+        (row["sample"], row["evaluator"]): _read_outcome(row)
+        for row in store.rows("score")
+    }
+
+
+def _control_rows(store: Store) -> dict[str, dict[str, Outcome]]:
+    controls: dict[str, dict[str, Outcome]] = {}
+    for row in store.rows("control"):
+        controls.setdefault(row["evaluator"], {})[row["item"]] = _read_outcome(row)
+    return controls
+
+
+def _read_outcome(row: Any) -> Outcome:
+    value = None if row["value"] is None else json.loads(row["value"])
+    return Outcome(Status(row["outcome"]), row["reason"], value)
+
+
+def _outcome(
+    sample: Mapping[str, Any] | None,
+    evaluator: str,
+    scores: Mapping[tuple[str, str], Outcome],
+) -> Outcome:
+    """Return a row's outcome; what has no sample or no score says so."""
+    if sample is None:
+        return NOT_RUN
+    if sample["reason"]:
+        return Outcome.unassessed(sample["reason"])
+    return scores.get((sample["key"], evaluator), NOT_RUN)
+
+
+def _moved(
+    stacks: Mapping[str, Any], manifests: Mapping[str, Any], condition: str
+) -> dict[str, set[str]]:
+    """Return per pair the components whose digest isn't the declared one."""
+    moved = {}
+    for pair, declared in stacks.items():
+        expected = {k: c["digest"] for k, c in declared["components"].items()}
+        observed = manifests[f"{pair}/{condition}"]
+        kinds = expected.keys() | observed.keys()
+        moved[pair] = {k for k in kinds if expected.get(k) != observed.get(k)}
+    return moved
+
+
+def share(claims: Sequence[bool]) -> float:
+    """Return how many of the claims hold, 0..1."""
+    return sum(claims) / len(claims)
+
+
+def _cost(store: Store) -> dict[str, int]:
+    exchanges = list(store.rows("exchange"))
+    return {
+        "asked": len(exchanges),
+        "prompt_tokens": sum(row["prompt_tokens"] or 0 for row in exchanges),
+        "completion_tokens": sum(row["completion_tokens"] or 0 for row in exchanges),
+    }

@@ -1,0 +1,236 @@
+"""What a bench will run: its settings, and the cells of pair and condition they make."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from evaluand.bench.agent import Agent, agent
+from evaluand.bench.judges import Judge
+from evaluand.bench.tamper import CONDITIONS, Condition
+from evaluand.chat.client import Model
+from evaluand.errors import InputError
+from evaluand.identity.manifest import COVERAGE, FileDigests, Manifest, observe
+from evaluand.identity.stack import Stack, load_function
+
+DECLARED = "local:qwen2.5-coder-1.5b"
+SUBSTITUTE = "local:qwen2.5-coder-0.5b"
+THIRD = "local:smollm2-135m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that a bench was asked to do.
+
+    Args:
+        preset: ``quick``, ``full`` or ``paper``: where the other defaults came from.
+        pairs: Declared and substituted models by name; a declared None is the stack's own.
+        seeds: Suite seeds, at least one, distinct.
+        tasks: Tasks per seed, 1 to 120; None lets `minutes` decide.
+        minutes: Time asked for, where it decides the number of tasks.
+        conditions: Names of `CONDITIONS`, in order.
+        coverage: Which components identity covers, a key of `COVERAGE`.
+        rules: Names of rule evaluators, weakest first.
+        judges: Models that judge, weakest first.
+        auditors: Models that audit.
+        controls: Right and wrong controls per family that each judge is tried on.
+    """
+
+    preset: str
+    pairs: tuple[tuple[str | None, str], ...]
+    seeds: tuple[int, ...]
+    tasks: int | None
+    minutes: float | None
+    conditions: tuple[str, ...]
+    coverage: str
+    rules: tuple[str, ...]
+    judges: tuple[str, ...]
+    auditors: tuple[str, ...]
+    controls: int
+
+    def document(self) -> dict[str, Any]:
+        """Return the settings as a JSON value."""
+        value = asdict(self)
+        return {
+            key: list(item) if isinstance(item, tuple) else item
+            for key, item in value.items()
+        }
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {
+        "pairs": ((DECLARED, SUBSTITUTE),),
+        "seeds": (42,),
+        "tasks": None,
+        "minutes": 9.0,
+        "controls": 2,
+    },
+    "full": {
+        "pairs": ((DECLARED, SUBSTITUTE),),
+        "seeds": (42,),
+        "tasks": 120,
+        "minutes": None,
+        "controls": 5,
+    },
+    "paper": {
+        "pairs": ((DECLARED, SUBSTITUTE), (DECLARED, THIRD), (SUBSTITUTE, THIRD)),
+        "seeds": (42, 43, 44),
+        "tasks": 120,
+        "minutes": None,
+        "controls": 5,
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One pair under one condition, made ready to run.
+
+    Args:
+        pair: The pair's name.
+        condition: What is done to the declared stack.
+        stack: The stack that runs.
+        model: The model it asks; None where the stack brings its own agent.
+        agent: How it asks and what it makes of replies.
+        expected: The declared stack's manifest.
+        observed: This running stack's manifest.
+    """
+
+    pair: str
+    condition: Condition
+    stack: Stack
+    model: Model | None
+    agent: Agent
+    expected: Manifest
+    observed: Manifest
+
+    @property
+    def name(self) -> str:
+        """The cell's key in the store."""
+        return f"{self.pair}/{self.condition.name}"
+
+    @property
+    def respond(self) -> Callable[..., Any] | None:
+        """The user's own agent, if the stack has one."""
+        return load_function(self.stack.respond) if self.stack.respond else None
+
+
+Load = Callable[[str | None], Stack]
+Open = Callable[[Stack], Model]
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings that can't be run.
+
+    Raises:
+        InputError: Naming the option, what was expected and what came.
+    """
+    unknown = [name for name in settings.conditions if name not in CONDITIONS]
+    if unknown:
+        msg = f"--conditions: expected names of {', '.join(CONDITIONS)}, got {unknown[0]!r}"
+        raise InputError(msg)
+    if "clean" not in settings.conditions:
+        msg = "--conditions: clean must be among them, everything is compared with it"
+        raise InputError(msg)
+    if settings.coverage not in COVERAGE:
+        msg = f"--coverage: expected {' or '.join(COVERAGE)}, got {settings.coverage!r}"
+        raise InputError(msg)
+    for option, values in (
+        ("--conditions", settings.conditions),
+        ("--seeds", settings.seeds),
+        ("--judge", settings.judges),
+        ("--pair", settings.pairs),
+    ):
+        if len(set(values)) != len(values) or (not values and option != "--judge"):
+            msg = f"{option}: expected distinct values, got {values!r}"
+            raise InputError(msg)
+
+
+def cells(settings: Settings, load: Load, open_model: Open) -> list[Cell]:
+    """Return every cell, its manifest observed from the stack that will run.
+
+    Weights are read once for the whole pass, however many stacks they stand in.
+
+    Raises:
+        InputError: If a stack can't be loaded or lacks what a condition tampers with.
+    """
+    digests = FileDigests()
+    made: list[Cell] = []
+    for declared, substitute in settings.pairs:
+        stack, other = load(declared), load(substitute)
+        _check_stack(stack)
+        expected = observe(stack, digests)
+        for name in settings.conditions:
+            condition = CONDITIONS[name]
+            running = condition.apply(stack, other)
+            made.append(
+                Cell(
+                    pair=pair_name(stack, other),
+                    condition=condition,
+                    stack=running,
+                    model=None if running.respond else open_model(running),
+                    agent=agent(running),
+                    expected=expected,
+                    observed=observe(running, digests),
+                )
+            )
+    return made
+
+
+def observed_again(made: Sequence[Cell]) -> list[Manifest]:
+    """Return the manifests of the same stacks, read anew."""
+    digests = FileDigests()
+    return [observe(cell.stack, digests) for cell in made]
+
+
+def pair_name(declared: Stack, substitute: Stack) -> str:
+    """Return a pair's name, declared to substituted."""
+    return f"{declared.model.endpoint} -> {substitute.model.endpoint}"
+
+
+def _check_stack(stack: Stack) -> None:
+    if stack.respond is None and stack.system_prompt is None:
+        msg = f"stack {stack.name} has no system_prompt, which the dib suite's tasks are answered by; declare it"
+        raise InputError(msg)
+
+
+def with_tasks(settings: Settings, tasks: int) -> Settings:
+    """Return the settings with the number of tasks decided."""
+    return replace(settings, tasks=tasks)
+
+
+def ladder(settings: Settings, judges: Sequence[Judge]) -> list[str]:
+    """Return evaluator names from weakest to strongest, identity last."""
+    return [*settings.rules, *(judge.name for judge in judges), "identity"]
+
+
+_MODEL = r"(?:local:[^:/]+|scripted(?::[^:/]+)?|(?:openai|openrouter|anthropic)/[^#]+|https?://[^#]+\#.+)"
+_PAIR = re.compile(rf"({_MODEL}):({_MODEL})")
+
+
+def split_pair(text: str) -> tuple[str, str]:
+    """Return declared and substituted model of ``DECLARED:SUBSTITUTE``.
+
+    Raises:
+        InputError: If it doesn't split into two models.
+
+    >>> split_pair("local:a:scripted"), split_pair("http://h:1/v1#x:local:b")
+    (('local:a', 'scripted'), ('http://h:1/v1#x', 'local:b'))
+    """
+    match = _PAIR.fullmatch(text)
+    if match is None:
+        msg = f"--pair: expected two models as DECLARED:SUBSTITUTE, such as {DECLARED}:{SUBSTITUTE}, got {text!r}"
+        raise InputError(msg)
+    return match[1], match[2]
+
+
+def default_substitute(declared: str | None) -> str:
+    """Return what the model tamper deploys unless it is told."""
+    return "scripted:weak" if (declared or "").startswith("scripted") else SUBSTITUTE
+
+
+def default_models(*, scripted: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the judges, weakest first, and the auditors unless they are told."""
+    if scripted:
+        return ("scripted",), ("scripted",)
+    return (SUBSTITUTE, DECLARED), (DECLARED,)

@@ -1,0 +1,93 @@
+"""A run folder: ``run.json`` says what was asked for, ``run.sqlite`` what came of it."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evaluand.canonical import parse_json
+from evaluand.document import read_text
+from evaluand.errors import InputError
+
+SCHEMA = 1
+DATABASE = "run.sqlite"
+RECORD = "run.json"
+# what a resumed run may find changed without being another run
+_CHANGING = {"started", "command", "versions", "tasks"}
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return what a run folder says it holds.
+
+    Raises:
+        InputError: If it is not a run folder, or of another schema.
+    """
+    path = folder / RECORD
+    if not path.is_file():
+        msg = f"{folder}: not a run folder (no {RECORD}); make one with: evaluand bench -o {folder}"
+        raise InputError(msg)
+    value = parse_json(read_text(path), source=str(path))
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        msg = f"{path}: expected a bench record of schema {SCHEMA}; this one needs another version of evaluand"
+        raise InputError(msg)
+    return value
+
+
+def begin(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the record of a new run, or return that of the run being resumed.
+
+    Raises:
+        InputError: If the folder holds a run with other settings.
+    """
+    if not (folder / RECORD).exists():
+        if (folder / DATABASE).exists():
+            msg = f"{folder}: holds a database but no {RECORD}; choose another folder"
+            raise InputError(msg)
+        write_record(folder, record)
+        return dict(record)
+    there = read_record(folder)
+    asked = json.loads(json.dumps(record))
+    differing = sorted(
+        key
+        for key in there.keys() | asked.keys()
+        if key not in _CHANGING and there.get(key) != asked.get(key)
+    )
+    if differing:
+        what = "; ".join(
+            _difference(key, there.get(key), asked.get(key)) for key in differing
+        )
+        msg = f"{folder}: holds a run that differs in {what}; choose another folder with -o"
+        raise InputError(msg)
+    return there
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write the record so that a kill leaves the old one or the new one."""
+    write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or the one before.
+
+    Raises:
+        InputError: If it can't be written.
+    """
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        msg = f"{path}: can't be written: {error.strerror or error}"
+        raise InputError(msg) from error
+
+
+def _difference(key: str, there: Any, asked: Any) -> str:
+    if isinstance(there, dict) and isinstance(asked, dict):
+        names = [n for n in there.keys() | asked.keys() if there.get(n) != asked.get(n)]
+        inner = (_difference(n, there.get(n), asked.get(n)) for n in sorted(names))
+        return f"{key} ({', '.join(inner)})"
+    return f"{key}: {there!r:.60} there, {asked!r:.60} asked for"

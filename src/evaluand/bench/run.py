@@ -1,0 +1,410 @@
+"""Drive a bench through the store: manifests, controls, samples, scores, manifests again.
+
+Every unit is keyed by all that can change its result; a finished one is never done
+again. Requests with a common prefix are asked together, one model at a time, so that a
+local engine keeps its prefix warm.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from evaluand.bench import agent as agent_module
+from evaluand.bench.ask import Asker
+from evaluand.bench.fitness import Control, controls
+from evaluand.bench.forecast import Forecast
+from evaluand.bench.judges import Judge
+from evaluand.bench.plan import Cell, Settings, observed_again
+from evaluand.bench.rules import RULES
+from evaluand.bench.suite import N_TASKS
+from evaluand.bench.suite import tasks as suite_tasks
+from evaluand.bench.task import Task
+from evaluand.chat.client import Model
+from evaluand.digest import value_digest
+from evaluand.engine import local
+from evaluand.errors import InputError
+from evaluand.identity.manifest import Manifest
+from evaluand.outcome import Outcome
+from evaluand.store import Store, json_text
+
+Item = TypeVar("Item")
+
+CALIBRATION_TASKS = 10
+"""Tasks run first, whole, to learn how many fit the time asked for."""
+
+RESERVE_S = 20.0
+"""Kept back for reading the weights again and drawing the report."""
+
+SHARE_OF_BLOCK = 0.8
+"""Least part of a first block's replies that are the tasks', the rest being controls'."""
+
+
+class Progress(Protocol):
+    """Who is told how a run gets on: a terminal, or nobody."""
+
+    def phase(self, title: str, units: int) -> None:
+        """A stretch of equal work begins."""
+
+    def advance(self, left_s: float | None) -> None:
+        """One unit is done; the whole run has about so many seconds left."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One task in one cell under one seed."""
+
+    cell: Cell
+    seed: int
+    task: Task
+
+    @property
+    def draw(self) -> str:
+        """What tells a fresh draw of the same request apart.
+
+        At temperature 0 conditions share replies, but for the A/A one; above it each
+        condition draws its own (seed and all else being equal).
+        """
+        condition = self.cell.condition
+        greedy = self.cell.agent.sampling.temperature == 0
+        return condition.draw if greedy else condition.name
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of all that can change this sample."""
+        cell = self.cell
+        return value_digest(
+            {
+                "deployment": cell.observed.identity_digest,
+                "model": dict(cell.model.identity) if cell.model else None,
+                "agent": agent_module.VERSION,
+                "pair": cell.pair,
+                "condition": cell.condition.name,
+                "draw": self.draw,
+                "seed": self.seed,
+                "task": self.task.digest,
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A bench under way.
+
+    Args:
+        settings: What was asked for.
+        cells: Pairs under conditions.
+        judges: Judges and auditors, in ladder order.
+        store: The run's database.
+        progress: Who is told.
+        forecast: How long is left.
+    """
+
+    settings: Settings
+    cells: Sequence[Cell]
+    judges: Sequence[Judge]
+    store: Store
+    progress: Progress
+    forecast: Forecast
+
+    def phase(self, title: str, units: int) -> None:
+        """Begin a stretch of equal work."""
+        self.forecast.begin(title, units)
+        self.progress.phase(title, units)
+
+    def advance(self) -> None:
+        """Count one unit as done."""
+        self.progress.advance(self.forecast.advance())
+
+
+async def run(work: Run, decide: Callable[[int], None]) -> Asker:
+    """Do all that isn't done yet.
+
+    Args:
+        work: The bench.
+        decide: Told the number of tasks per seed once the time asked for has settled it.
+
+    Returns:
+        What was asked and reused, and the requests that got no reply.
+
+    Raises:
+        IntegrityError: If a stack changed since the run began, or while it ran.
+        ModelError: If an endpoint is down or refuses.
+        StoreError: If the store can't be written.
+    """
+    asker = Asker(work.store)
+    record_manifests(work.store, work.cells, "before", [c.observed for c in work.cells])
+    try:
+        await _controls(work, asker)
+        count = work.settings.tasks
+        if count is None:
+            began = work.forecast.elapsed_s
+            await _block(work, asker, CALIBRATION_TASKS)
+            count = _fitting(work, work.forecast.elapsed_s - began)
+            decide(count)
+        await _block(work, asker, count)
+    finally:
+        work.store.commit()
+        await _close(work)
+    record_manifests(work.store, work.cells, "after", observed_again(work.cells))
+    work.store.commit()
+    return asker
+
+
+def record_manifests(
+    store: Store, cells: Sequence[Cell], moment: str, manifests: Sequence[Manifest]
+) -> None:
+    """Keep each cell's manifest; one that differs from an earlier reading is an error.
+
+    Raises:
+        IntegrityError: Naming the cell and the components that moved.
+    """
+    for cell, manifest in zip(cells, manifests, strict=True):
+        document = json_text(
+            {kind: component.digest for kind, component in manifest.components.items()}
+        )
+        store.put(
+            "manifest", {"cell": cell.name, "moment": moment}, {"document": document}
+        )
+        store.put(
+            "manifest", {"cell": cell.name, "moment": "before"}, {"document": document}
+        )
+
+
+async def _controls(work: Run, asker: Asker) -> None:
+    items = controls(work.settings.controls)
+    for judge in work.judges:
+        waiting = [
+            item
+            for item in items
+            if work.store.get("control", {"evaluator": judge.digest, "item": item.item})
+            is None
+        ]
+
+        async def one(item: Control, judge: Judge = judge) -> None:
+            outcome = await verdict(asker, judge, item.task, item.output)
+            if outcome is not None:
+                key = {"evaluator": judge.digest, "item": item.item}
+                row = {"kind": "right" if item.right else "wrong", **_row(outcome)}
+                work.store.put("control", key, row)
+            work.advance()
+
+        if waiting:
+            work.phase(f"{judge.name}: controls", len(waiting))
+            await _each(work, judge.model, waiting, one)
+
+
+async def _block(work: Run, asker: Asker, count: int) -> None:
+    """Run the first `count` tasks of every seed through all cells and evaluators."""
+    units = [
+        Unit(cell=cell, seed=seed, task=task)
+        for cell in work.cells
+        for seed in work.settings.seeds
+        for task in suite_tasks(seed, count)
+    ]
+    _expect(work, len(units))
+    await _samples(work, asker, units)
+    _rules(work, units)
+    for judge in work.judges:
+        await _judged(work, asker, judge, units)
+
+
+def _expect(work: Run, units: int) -> None:
+    """Tell the forecast what a block can bring at the most."""
+    for cells in _by_model(work.cells):
+        share = units * len(cells) // len(work.cells)
+        work.forecast.plan(_answers(cells), share)
+    for judge in work.judges:
+        work.forecast.plan(_verdicts(judge), units)
+
+
+def _answers(cells: Sequence[Cell]) -> str:
+    cell = cells[0]
+    return f"{cell.model.name if cell.model else cell.stack.name}: answers"
+
+
+def _verdicts(judge: Judge) -> str:
+    return f"{judge.name}: verdicts"
+
+
+async def _samples(work: Run, asker: Asker, units: Sequence[Unit]) -> None:
+    waiting = [u for u in units if work.store.get("sample", {"key": u.key}) is None]
+    for cells in _by_model(work.cells):
+        names = {cell.name for cell in cells}
+        mine = [unit for unit in waiting if unit.cell.name in names]
+        work.forecast.skip(_answers(cells))
+        if mine:
+            work.phase(_answers(cells), len(mine))
+            model = cells[0].model
+            await _each(work, model, _warm(mine), _sampler(work, asker))
+
+
+def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
+    async def one(unit: Unit) -> None:
+        row = await _sample(unit, asker)
+        if row is not None:
+            work.store.put("sample", {"key": unit.key}, row)
+        work.advance()
+
+    return one
+
+
+async def _sample(unit: Unit, asker: Asker) -> dict[str, Any] | None:
+    """Return a sample's row, or None when no reply came this time."""
+    cell, task = unit.cell, unit.task
+    row: dict[str, Any] = {
+        "pair": cell.pair,
+        "seed": unit.seed,
+        "condition": cell.condition.name,
+        "task": task.id,
+        "exchange": None,
+        "output": None,
+        "reason": "",
+        "truncated": 0,
+    }
+    if cell.model is None:
+        return row | {"output": json_text(await _own_agent(unit))}
+    request = cell.agent.request(task.prompt)
+    answer = await asker.ask(cell.model, request, draw=unit.draw)
+    if not answer.key:
+        return None
+    row["exchange"] = answer.key
+    if answer.reason:
+        return row | {"reason": answer.reason}
+    output = cell.agent.output(task.prompt, answer.text)
+    cut = int(answer.finish_reason == "length")
+    return row | {"output": json_text(output), "truncated": cut}
+
+
+async def _own_agent(unit: Unit) -> str:
+    respond = unit.cell.respond
+    if respond is None:
+        msg = f"stack {unit.cell.stack.name} has neither a model nor respond"
+        raise InputError(msg)
+    try:
+        output = await asyncio.to_thread(respond, unit.task, unit.cell.stack)
+    except Exception as error:
+        msg = f"respond raised {type(error).__name__} on {unit.task.id}: {error}"
+        raise InputError(msg) from error
+    if not isinstance(output, str):
+        msg = f"respond must return text, got {type(output).__name__} on {unit.task.id}"
+        raise InputError(msg)
+    return output
+
+
+def _rules(work: Run, units: Sequence[Unit]) -> None:
+    for unit in units:
+        output = _output(work.store, unit)
+        for name in work.settings.rules if output is not None else ():
+            rule = RULES[name]
+            key = {"sample": unit.key, "evaluator": rule.digest}
+            if work.store.get("score", key) is None and output is not None:
+                work.store.put("score", key, _row(rule.assess(unit.task, output)))
+
+
+async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) -> None:
+    waiting: dict[tuple[str, str], list[Unit]] = {}
+    for unit in units:
+        key = {"sample": unit.key, "evaluator": judge.digest}
+        output = _output(work.store, unit)
+        if output is not None and work.store.get("score", key) is None:
+            waiting.setdefault((unit.task.digest, output), []).append(unit)
+
+    async def one(item: tuple[str, list[Unit]]) -> None:
+        output, alike = item
+        outcome = await verdict(asker, judge, alike[0].task, output)
+        for unit in alike if outcome is not None else ():
+            key = {"sample": unit.key, "evaluator": judge.digest}
+            if outcome is not None:
+                work.store.put("score", key, _row(outcome))
+        work.advance()
+
+    items = sorted(
+        ((output, alike) for (_, output), alike in waiting.items()),
+        key=lambda item: (item[1][0].seed, item[1][0].task.id),
+    )
+    work.forecast.skip(_verdicts(judge))
+    if items:
+        work.phase(_verdicts(judge), len(items))
+        await _each(work, judge.model, items, one)
+
+
+async def verdict(
+    asker: Asker, judge: Judge, task: Task, output: str
+) -> Outcome | None:
+    """Return a judge's outcome, or None when no reply came this time."""
+    answer = await asker.ask(judge.model, judge.request(task, output))
+    if not answer.key:
+        return None
+    if answer.reason:
+        return Outcome.unassessed(answer.reason)
+    return judge.read(answer.text, answer.finish_reason)
+
+
+async def _each(
+    work: Run,
+    model: Model | None,
+    items: Iterable[Item],
+    one: Callable[[Item], Awaitable[None]],
+) -> None:
+    """Do every item against one model, after letting go of the others."""
+    await _close(work, keep=model)
+    concurrency = model.concurrency if model else 1
+    await local.run(list(items), one, concurrency=concurrency)
+
+
+async def _close(work: Run, *, keep: Model | None = None) -> None:
+    models = [*(cell.model for cell in work.cells), *(j.model for j in work.judges)]
+    for model in {id(model): model for model in models}.values():
+        if model is not None and model is not keep:
+            await model.close()
+
+
+def _fitting(work: Run, block_s: float) -> int:
+    """Return how many tasks fit the minutes asked for, going by the first ones.
+
+    Args:
+        work: The bench, its first block done.
+        block_s: Seconds that block took now; replies that an earlier start had already
+            paid for are charged at what they took then.
+    """
+    minutes = work.settings.minutes
+    if minutes is None:
+        msg = "neither a number of tasks nor a time is given; add --tasks or --minutes"
+        raise InputError(msg)
+    paid = sum(row["latency_s"] for row in work.store.rows("exchange"))
+    each = max(block_s, paid * SHARE_OF_BLOCK) / CALIBRATION_TASKS
+    spare = minutes * 60 - work.forecast.elapsed_s - RESERVE_S
+    more = int(spare / each) if each > 0 else N_TASKS
+    return max(CALIBRATION_TASKS, min(N_TASKS, CALIBRATION_TASKS + more))
+
+
+def _by_model(cells: Sequence[Cell]) -> list[list[Cell]]:
+    groups: dict[int, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(id(cell.model), []).append(cell)
+    return list(groups.values())
+
+
+def _warm(units: Sequence[Unit]) -> list[Unit]:
+    """Return units so that those with a common prefix follow each other."""
+
+    def prefix(unit: Unit) -> tuple[str, str]:
+        messages = unit.cell.agent.request(unit.task.prompt).messages
+        return (messages[0].content, messages[-1].content)
+
+    return sorted(units, key=prefix)
+
+
+def _output(store: Store, unit: Unit) -> str | None:
+    sample = store.get("sample", {"key": unit.key})
+    if sample is None or sample["output"] is None:
+        return None
+    output: str = json.loads(sample["output"])
+    return output
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    value = None if outcome.value is None else json_text(outcome.value)
+    return {"outcome": outcome.status.value, "reason": outcome.reason, "value": value}

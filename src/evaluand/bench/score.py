@@ -1,0 +1,145 @@
+"""Score outputs that exist already with the same evaluators as a bench."""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluand.bench.ask import Asker
+from evaluand.bench.judges import Judge, auditor, judge
+from evaluand.bench.open import open_judge
+from evaluand.bench.rules import RULES
+from evaluand.bench.run import verdict
+from evaluand.bench.suite import NAME, tasks
+from evaluand.bench.task import Task
+from evaluand.canonical import parse_json
+from evaluand.document import read_text
+from evaluand.errors import InputError
+from evaluand.outcome import Outcome
+from evaluand.store import Store
+
+_DEFAULT_SEED = 42
+
+
+def read_outputs(suite: str, path: Path) -> list[tuple[Task, str]]:
+    """Return stored outputs with the tasks that they answer.
+
+    Args:
+        suite: ``dib`` or ``dib:SEED``.
+        path: JSON lines ``{"task": ID, "output": TEXT}``; further keys are let be.
+
+    Raises:
+        InputError: Naming the line, for an unknown suite or task, a second output for
+            one task, or an output that is not text.
+    """
+    known = {task.id: task for task in tasks(_seed(suite))}
+    found: dict[str, tuple[Task, str]] = {}
+    # Text may hold U+2028 and the like, so lines end at \n alone.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        row = parse_json(line, source=where)
+        task, output = _fields(row, where)
+        if task not in known:
+            msg = f"{where}: {suite} has no task {task!r}; it has {', '.join(list(known)[:3])} and so on"
+            raise InputError(msg)
+        if task in found:
+            msg = f"{where}: a second output for {task}; keep one"
+            raise InputError(msg)
+        found[task] = (known[task], output)
+    if not found:
+        msg = f"{path}: holds no output"
+        raise InputError(msg)
+    return list(found.values())
+
+
+def _fields(row: Any, where: str) -> tuple[str, str]:
+    task = row.get("task") if isinstance(row, dict) else None
+    output = row.get("output") if isinstance(row, dict) else None
+    if not isinstance(task, str) or not isinstance(output, str):
+        msg = f'{where}: expected {{"task": ID, "output": TEXT}}, got {row!r:.80}'
+        raise InputError(msg)
+    return task, output
+
+
+def _seed(suite: str) -> int:
+    name, mark, seed = suite.partition(":")
+    if name != NAME or (mark and not (seed.isascii() and seed.isdigit())):
+        msg = f"SUITE: expected {NAME} or {NAME}:SEED, got {suite!r}"
+        raise InputError(msg)
+    return int(seed) if mark else _DEFAULT_SEED
+
+
+def score_outputs(
+    outputs: Sequence[tuple[Task, str]],
+    rules: Sequence[str],
+    judges: Sequence[str],
+    auditors: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Return one row an output and evaluator.
+
+    Raises:
+        InputError: For an unknown evaluator or model.
+        ModelError: If a judge's endpoint is down.
+    """
+    unknown = [name for name in rules if name not in RULES]
+    if unknown:
+        msg = f"--evaluators: expected names of {', '.join(RULES)}, got {unknown[0]!r}"
+        raise InputError(msg)
+    asking = [
+        *(judge(open_judge(name)) for name in judges),
+        *(auditor(open_judge(name)) for name in auditors),
+    ]
+    rows = [
+        _row(task, RULES[name].name, RULES[name].assess(task, output))
+        for task, output in outputs
+        for name in rules
+    ]
+    return rows + (asyncio.run(_asked(outputs, asking)) if asking else [])
+
+
+async def _asked(
+    outputs: Sequence[tuple[Task, str]], judges: Sequence[Judge]
+) -> list[dict[str, Any]]:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s") as store:
+        asker = Asker(store)
+        for one in judges:
+            try:
+                for task, output in outputs:
+                    found = await verdict(asker, one, task, output)
+                    rows.append(_row(task, one.name, found))
+            finally:
+                await one.model.close()
+    return rows
+
+
+def _row(task: Task, evaluator: str, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "task": task.id,
+        "family": task.family,
+        "evaluator": evaluator,
+        "outcome": outcome.status.value,
+        "reason": outcome.reason or None,
+        "value": outcome.value,
+    }
+
+
+def tallies(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line an evaluator: passed, failed, unassessed and why."""
+    for name in dict.fromkeys(row["evaluator"] for row in rows):
+        mine = [
+            r
+            for r in rows
+            if r["evaluator"] == name and r["reason"] != "not_applicable"
+        ]
+        counts = {s: sum(r["outcome"] == s for r in mine) for s in ("pass", "fail")}
+        reasons = sorted({r["reason"] for r in mine if r["reason"]})
+        missing = len(mine) - sum(counts.values())
+        why = f" ({', '.join(reasons)})" if reasons else ""
+        yield (
+            f"{name}: {counts['pass']} pass, {counts['fail']} fail, "
+            f"{missing} unassessed{why}, of {len(mine)}"
+        )

@@ -1,0 +1,318 @@
+"""From a run folder to its summary: every number is recomputed from the store alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluand.bench import blindness
+from evaluand.bench.fitness import fitness
+from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN, Grid
+from evaluand.bench.load import Loaded, load, share
+from evaluand.bench.tamper import CONDITIONS
+from evaluand.bench.task import FAMILIES
+
+SCHEMA = 1
+TAUS = (0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """What a report is drawn from: counts and estimates, and samples to read."""
+
+    summary: dict[str, Any]
+    samples: list[dict[str, Any]]
+
+
+def derive(folder: Path) -> Derived:
+    """Return the summary and the samples of a run; the same store gives the same bytes.
+
+    Raises:
+        InputError: If the folder holds no run, or one without tasks yet.
+        StoreError: If the store can't be read.
+    """
+    loaded = load(folder)
+    return Derived(summary=_summary(loaded), samples=_samples(loaded))
+
+
+def _summary(loaded: Loaded) -> dict[str, Any]:
+    record, grid = loaded.record, loaded.grid
+    settings = record["settings"]
+    conditions: list[str] = settings["conditions"]
+    names = [e["name"] for e in record["evaluators"] if e["digest"]]
+    tampers = [c for c in conditions if CONDITIONS[c].tamper]
+    described = {c: _condition(loaded, c, names) for c in conditions}
+    equivalent = [c for c in tampers if described[c]["equivalent"]]
+    floors = _floors(grid, names, conditions)
+    n_rows = len(grid.rows) * len(conditions)
+    return {
+        "kind": "bench",
+        "schema": SCHEMA,
+        "scripted": record["scripted"],
+        "settings": {**settings, "tasks": record["tasks"], "taus": list(TAUS)},
+        "evaluators": [_evaluator(loaded, e) for e in record["evaluators"]],
+        "conditions": described,
+        "mean_tampered": _means(loaded, described, names, tampers),
+        "noise_floor": floors,
+        "mutation": _mutation(described, names, tampers, equivalent, floors),
+        "blind_at": _blind_at(described, names, tampers),
+        "families": _families(grid, conditions, names),
+        "pairs": _pairs(grid, conditions, names),
+        "localisation": loaded.mismatches,
+        "auditors": {
+            e["name"]: {
+                "model": e["model"],
+                **blindness.audit(grid, e["name"], conditions),
+            }
+            for e in record["evaluators"]
+            if e["kind"] == "auditor"
+        },
+        "cost": {"samples": n_rows, **loaded.cost},
+        "stack": record["stack"],
+        "provenance": {
+            **record["provenance"],
+            **record["versions"],
+            "command": record["command"],
+            "started": record["started"],
+        },
+        "notes": _notes(loaded),
+    }
+
+
+def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str, Any]:
+    grid, condition = loaded.grid, CONDITIONS[name]
+    passes = loaded.identity[name]
+    kinds = blindness.output_kinds(grid, name)
+    counts = blindness.kind_counts(kinds)
+    known = sum(counts.values())
+    rows = {e: blindness.acceptance(grid, name, e) for e in evaluators}
+    identity = share(list(passes.values()))
+    rows["identity"] = _identity_row(grid, passes)
+    return {
+        "n": len(grid.rows),
+        "title": condition.title,
+        "tamper": condition.tamper,
+        "moves": sorted(condition.moves),
+        "carries": sorted(condition.carries),
+        "identity_pass": identity,
+        "evaluators": rows,
+        "blind": {e: blindness.blindshare(grid, name, e, passes) for e in evaluators},
+        "harm": blindness.harm(grid, name),
+        "accepted": {
+            e: blindness.accepted_kinds(grid, name, e, kinds) for e in evaluators
+        },
+        "outputs": counts,
+        "equivalent": condition.tamper and known > 0 and counts["identical"] == known,
+        "decision_match": blindness.decision_match(grid, name),
+        "truncated": loaded.truncated[name],
+    }
+
+
+def _identity_row(grid: Grid, passes: Mapping[str, bool]) -> dict[str, Any]:
+    """Return identity as a row of the table; it needs no sample, so it has no interval."""
+    passing = share(list(passes.values()))
+    return {
+        "accept": passing,
+        "ci95": None,
+        "method": None,
+        "n": len(grid.rows),
+        "n_assessed": len(grid.rows),
+        "n_clusters": len(passes),
+        "unassessed": {},
+        "bounds": [passing, passing],
+        "j": 1 - passing,
+        "j_ci95": None,
+    }
+
+
+def _floors(
+    grid: Grid, names: Sequence[str], conditions: Sequence[str]
+) -> dict[str, Any]:
+    if "repeat" not in conditions:
+        return {}
+    return {name: blindness.noise_floor(grid, name) for name in names}
+
+
+def _means(
+    loaded: Loaded,
+    described: Mapping[str, Any],
+    names: Sequence[str],
+    tampers: Sequence[str],
+) -> dict[str, Any]:
+    if not tampers:
+        return {}
+    grid = loaded.grid
+    means = {
+        name: blindness.estimate(grid.mean_accept(tampers, name))
+        | blindness.discrimination(grid.mean_discrimination(tampers, name))
+        for name in names
+    }
+    passing = share([described[c]["identity_pass"] for c in tampers])
+    means["identity"] = {
+        "accept": passing,
+        "ci95": None,
+        "method": None,
+        "j": described["clean"]["identity_pass"] - passing,
+        "j_ci95": None,
+    }
+    return means
+
+
+def _mutation(
+    described: Mapping[str, Any],
+    names: Sequence[str],
+    tampers: Sequence[str],
+    equivalent: Sequence[str],
+    floors: Mapping[str, Any],
+) -> dict[str, Any]:
+    scores = {
+        name: blindness.mutation_score(
+            {c: described[c]["evaluators"][name] for c in tampers},
+            equivalent,
+            floors.get(name, {}).get("j"),
+        )
+        for name in names
+    }
+    killed = [c for c in tampers if described[c]["identity_pass"] == 0]
+    scores["identity"] = {
+        "killed": len(killed),
+        "killed_names": killed,
+        "survived": len(tampers) - len(killed),
+        "undecided": 0,
+        "equivalent": 0,
+        "score": len(killed) / len(tampers) if tampers else None,
+        "rule": "killed when identity fails in every pair; no output is looked at",
+    }
+    return scores
+
+
+def _blind_at(
+    described: Mapping[str, Any], names: Sequence[str], tampers: Sequence[str]
+) -> dict[str, Any]:
+    identity = {c: described[c]["identity_pass"] for c in tampers}
+    return {
+        str(tau): {
+            name: blindness.blind_at(
+                tau,
+                {c: described[c]["evaluators"][name]["accept"] for c in tampers},
+                identity,
+                described["clean"]["evaluators"][name]["accept"],
+            )
+            for name in names
+        }
+        for tau in TAUS
+    }
+
+
+def _families(
+    grid: Grid, conditions: Sequence[str], names: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        condition: {
+            family: _masked(grid, condition, names, family=family)
+            for family in FAMILIES
+        }
+        for condition in conditions
+    }
+
+
+def _pairs(
+    grid: Grid, conditions: Sequence[str], names: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        pair: {
+            condition: _masked(grid, condition, names, pair=pair)
+            for condition in conditions
+        }
+        for pair in dict.fromkeys(row.pair for row in grid.rows)
+    }
+
+
+def _masked(
+    grid: Grid, condition: str, names: Sequence[str], **part: str
+) -> dict[str, Any]:
+    mask = grid.mask(**part)
+    found = {}
+    for name in names:
+        value = grid.accept(condition, name, mask)
+        applicable = int((mask & grid.applicable(condition, name)).sum())
+        found[name] = blindness.estimate(value) | {
+            "n": applicable,
+            "n_assessed": value.n,
+        }
+    return found
+
+
+def _evaluator(loaded: Loaded, entry: Mapping[str, Any]) -> dict[str, Any]:
+    if entry["kind"] not in ("judge", "auditor"):
+        return {**entry, "fitness": None}
+    outcomes = loaded.controls.get(entry["digest"], {})
+    per_family = loaded.record["settings"]["controls"]
+    return {**entry, "fitness": fitness(outcomes, per_family, kind=entry["kind"])}
+
+
+def _notes(loaded: Loaded) -> list[str]:
+    notes = []
+    if loaded.record["shares_replies"]:
+        notes.append(
+            "At temperature 0 conditions with an identical request share one reply "
+            "(dependencies and postprocessor share all of theirs with clean); repeat asks afresh."
+        )
+    missing = sum(
+        outcome == NOT_RUN
+        for outcomes in loaded.grid.outcomes.values()
+        for outcome in outcomes
+    )
+    if missing:
+        notes.append(
+            f"{missing} verdicts are missing (not_run): the run is not finished, or an endpoint gave no reply."
+        )
+    return notes
+
+
+def _samples(loaded: Loaded) -> list[dict[str, Any]]:
+    """Return outputs to read: per condition the changed ones first, a few a family."""
+    grid = loaded.grid
+    names = [e["name"] for e in loaded.record["evaluators"] if e["digest"]]
+    shown = []
+    for condition in loaded.record["settings"]["conditions"]:
+        kinds = blindness.output_kinds(grid, condition)
+        items = [
+            _item(grid, condition, index, kinds[index], names)
+            for index in _chosen(grid, kinds)
+        ]
+        title = CONDITIONS[condition].title
+        shown.append({"condition": condition, "title": title, "items": items})
+    return shown
+
+
+def _chosen(grid: Grid, kinds: Sequence[str | None], each: int = 3) -> list[int]:
+    order = {"harmful": 0, "harmless": 1, "identical": 2, None: 3}
+    chosen: list[int] = []
+    for family in FAMILIES:
+        rows = [i for i, row in enumerate(grid.rows) if row.task.family == family]
+        chosen += sorted(rows, key=lambda i: (order[kinds[i]], i))[:each]
+    return chosen
+
+
+def _item(
+    grid: Grid, condition: str, index: int, kind: str | None, names: Sequence[str]
+) -> dict[str, Any]:
+    row = grid.rows[index]
+    outcomes = {name: grid.outcomes[condition, name][index] for name in names}
+    return {
+        "task": row.task.id,
+        "seed": row.seed,
+        "pair": row.pair,
+        "family": row.task.family,
+        "prompt": row.task.prompt,
+        "expected": row.task.expected,
+        "clean": grid.outputs["clean"][index],
+        "output": grid.outputs[condition][index],
+        "class": kind,
+        "outcomes": {
+            name: {"status": o.status.value, "reason": o.reason, "value": o.value}
+            for name, o in outcomes.items()
+            if o.reason != NOT_APPLICABLE
+        },
+    }

@@ -1,0 +1,269 @@
+"""``evaluand bench``: which tampers would this evaluation have accepted?"""
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evaluand.cli.report import print_ladder, write_report
+
+if TYPE_CHECKING:
+    from evaluand.bench.conduct import Conducted, Sources
+    from evaluand.bench.plan import Settings
+
+CONDITIONS = "clean,repeat,model,prompt,tools,retrieval,dependencies,postprocessor"
+RULES = "standard,strict,forensic,canary"
+
+
+class _WithDefault(click.Group):
+    """A group whose first argument may also be an argument of its default command."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = ["run", *args]
+        return super().parse_args(context, args)
+
+
+def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _seeds(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    parts = _names(context, parameter, value)
+    if not parts or not all(part.isascii() and part.isdigit() for part in parts):
+        msg = f"expected whole numbers such as 42,43,44, got {value!r}"
+        raise click.BadParameter(msg)
+    return tuple(map(int, parts))
+
+
+@click.group(cls=_WithDefault)
+def bench() -> None:
+    """Tamper with a stack, one component at a time, and see what is accepted."""
+
+
+@bench.command("run", hidden=True)
+@click.argument("stack", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="The run folder; an unfinished run in it is resumed.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["quick", "full", "paper"]),
+    default="quick",
+    show_default=True,
+    help="quick: seed 42, as many tasks as fit; full: 120 tasks; paper: 3 pairs, 3 seeds.",
+)
+@click.option("--model", help="Model of the built-in reference stack.")
+@click.option("--substitute", help="What the model tamper deploys.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    metavar="DECLARED:SUBSTITUTE",
+    help="Both at once; may be repeated.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    help="A judge, weakest first; may be repeated; none for no judge.",
+)
+@click.option(
+    "--auditor", "auditors", multiple=True, help="An auditor; none for no auditor."
+)
+@click.option("--tasks", type=click.IntRange(1, 120), help="Tasks per seed.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time asked for, where the number of tasks is not given.",
+)
+@click.option("--seeds", callback=_seeds, help="Suite seeds, such as 42,43,44.")
+@click.option(
+    "--conditions",
+    callback=_names,
+    default=CONDITIONS,
+    help="Names of conditions; clean must be among them.",
+)
+@click.option(
+    "--evaluators",
+    "rules",
+    callback=_names,
+    default=RULES,
+    help="Rule evaluators, weakest first.",
+)
+@click.option(
+    "--coverage",
+    type=click.Choice(["dib", "full"]),
+    default="full",
+    show_default=True,
+    help="Which components identity covers.",
+)
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True
+)
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="EVALUATOR[=CONDITION,...]",
+    help="Exit 1 unless the evaluator kills these tampers (all, if none is named).",
+)
+@click.option(
+    "--init",
+    "init",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the reference stack to DIR for you to edit, and stop.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print summary.json.")
+def run(output: Path | None, init: Path | None, **options: Any) -> int:
+    """Run the suite on STACK, clean and tampered, and report what was accepted.
+
+    Without STACK, the built-in reference stack is run. MODEL is local:NAME,
+    scripted[:PROFILE], openai/ID, openrouter/ID or http(s)://HOST/v1#ID.
+
+    To score outputs that you have already: evaluand bench score --help.
+    """
+    if init is not None:
+        from evaluand.bench.starter import write_reference
+
+        click.echo(f"Wrote the reference stack: {write_reference(init)}")
+        return 0
+    if output is None:
+        msg = "name a run folder: evaluand bench -o RUN"
+        raise click.UsageError(msg)
+    return _conduct(output, **options)
+
+
+def _conduct(
+    output: Path, *, as_json: bool, gates: Sequence[str], **options: Any
+) -> int:
+    from evaluand.bench.conduct import conduct
+    from evaluand.cli.progress import progress
+
+    settings = _settings(options)
+    sources = _sources(options["stack"])
+    command = shlex.join(["evaluand", *sys.argv[1:]])
+    with progress() as told:
+        done = conduct(settings, sources, output, told, command=command)
+    summary = write_report(output)
+    if as_json:
+        click.echo(json.dumps(summary, indent=1, sort_keys=True))
+    else:
+        print_ladder(summary, output)
+    return _exit_code(summary, done, gates)
+
+
+def _settings(options: dict[str, Any]) -> "Settings":
+    from evaluand.bench.plan import PRESETS, Settings, default_models
+
+    preset = PRESETS[options["preset"]]
+    pairs = _pairs(options, preset["pairs"])
+    scripted = str(pairs[0][0] or "").startswith("scripted")
+    judges, auditors = default_models(scripted=scripted)
+    timed = options["tasks"] is None and (options["minutes"] or preset["tasks"] is None)
+    return Settings(
+        preset=options["preset"],
+        pairs=pairs,
+        seeds=options["seeds"] or preset["seeds"],
+        tasks=None if timed else options["tasks"] or preset["tasks"],
+        minutes=(options["minutes"] or preset["minutes"]) if timed else None,
+        conditions=options["conditions"],
+        coverage=options["coverage"],
+        rules=options["rules"],
+        judges=_given(options["judges"], judges),
+        auditors=_given(options["auditors"], auditors),
+        controls=preset["controls"],
+    )
+
+
+def _given(named: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
+    if named == ("none",):
+        return ()
+    return named or default
+
+
+def _pairs(
+    options: dict[str, Any], preset: tuple[tuple[str | None, str], ...]
+) -> tuple[tuple[str | None, str], ...]:
+    """Return declared and substituted models; None stands for the stack's own."""
+    from evaluand.bench.plan import default_substitute, split_pair
+
+    named = options["model"] or options["substitute"]
+    if options["pairs"]:
+        if named:
+            msg = "give --pair, or --model and --substitute, not both"
+            raise click.UsageError(msg)
+        return tuple(split_pair(pair) for pair in options["pairs"])
+    if options["stack"] is None and not named:
+        return preset
+    declared = options["model"]
+    if declared is None and options["stack"] is None:
+        declared = preset[0][0]
+    return ((declared, options["substitute"] or default_substitute(declared)),)
+
+
+def _sources(stack: Path | None) -> "Sources":
+    from evaluand.bench.open import opener
+
+    return opener(stack)
+
+
+def _exit_code(summary: dict[str, Any], done: "Conducted", gates: Sequence[str]) -> int:
+    """Return 1 for a gate finding, else 3 where rows have no reply, else 0."""
+    from evaluand.bench.gate import survivors
+
+    found = [line for gate in gates for line in survivors(summary, gate)]
+    for line in found:
+        click.echo(f"gate: {line}", err=True)
+    if done.failures:
+        click.echo(
+            f"evaluand: {len(done.failures)} requests got no reply, the last: {done.failures[-1]}; the same command asks them again",
+            err=True,
+        )
+    if found:
+        return 1
+    return 3 if done.failures else 0
+
+
+@bench.command()
+@click.argument("suite")
+@click.argument("outputs", type=click.Path(path_type=Path))
+@click.option(
+    "--evaluators", "rules", callback=_names, default=RULES, show_default=True
+)
+@click.option("--judge", "judges", multiple=True, help="A judge; may be repeated.")
+@click.option(
+    "--auditor", "auditors", multiple=True, help="An auditor; may be repeated."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line an outcome.")
+def score(suite: str, outputs: Path, *, as_json: bool, **options: Any) -> int:
+    """Score outputs that you have already, without running a stack.
+
+    SUITE is dib or dib:SEED (42 if none is given). OUTPUTS.jsonl holds one JSON
+    object a line: {"task": "fact-01", "output": "ANSWER: ..."}.
+    """
+    from evaluand.bench.score import read_outputs, score_outputs, tallies
+
+    pairs = read_outputs(suite, outputs)
+    rows = score_outputs(
+        pairs, options["rules"], options["judges"], options["auditors"]
+    )
+    if as_json:
+        for row in rows:
+            click.echo(json.dumps(row, sort_keys=True))
+    else:
+        click.echo("\n".join(tallies(rows)))
+    return 0

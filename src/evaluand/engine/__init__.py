@@ -1,0 +1,1 @@
+"""Runs units of work; the default engine is one process with asyncio."""

@@ -1,0 +1,191 @@
+"""The run's database: every reply, sample and score, written once and kept.
+
+SQLite in WAL mode is the truth of a run. A row is keyed by all that can change it; the
+same row twice is dropped and counted, a different row under the same key is an error.
+Commits come at least every half second, so a kill loses only what was in flight.
+"""
+
+import fcntl
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from evaluand.errors import InputError, IntegrityError, StoreError
+
+SCHEMA_VERSION = 1
+COMMIT_INTERVAL_S = 0.4
+
+_SCHEMA = """
+CREATE TABLE exchange (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL,
+    reply TEXT NOT NULL, finish_reason TEXT NOT NULL, served_model TEXT,
+    fingerprint TEXT, prompt_tokens INTEGER, completion_tokens INTEGER,
+    latency_s REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE sample (
+    key TEXT PRIMARY KEY, pair TEXT NOT NULL, seed INTEGER NOT NULL,
+    condition TEXT NOT NULL, task TEXT NOT NULL, exchange TEXT,
+    output TEXT, reason TEXT NOT NULL, truncated INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE score (
+    sample TEXT NOT NULL, evaluator TEXT NOT NULL, outcome TEXT NOT NULL,
+    reason TEXT NOT NULL, value TEXT, PRIMARY KEY (sample, evaluator)
+) WITHOUT ROWID;
+CREATE TABLE control (
+    evaluator TEXT NOT NULL, item TEXT NOT NULL, kind TEXT NOT NULL,
+    outcome TEXT NOT NULL, reason TEXT NOT NULL, value TEXT,
+    PRIMARY KEY (evaluator, item)
+) WITHOUT ROWID;
+CREATE TABLE manifest (
+    cell TEXT NOT NULL, moment TEXT NOT NULL, document TEXT NOT NULL,
+    PRIMARY KEY (cell, moment)
+) WITHOUT ROWID;
+"""
+# what of a row may differ between two equal results: how long the asking took
+_INCIDENTAL = {"exchange": {"latency_s"}}
+
+
+class Store:
+    """The database of one run, open for writing or for reading.
+
+    Args:
+        path: The database file.
+        readonly: Whether only to read; several readers may stand beside one writer.
+
+    Raises:
+        StoreError: If the file is damaged, of another schema, or can't be written.
+    """
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+        self.path = path
+        self.duplicates: dict[str, int] = {}
+        self._last_commit = time.monotonic()
+        with self._named_errors():
+            mode = "ro" if readonly else "rwc"
+            uri = f"{path.absolute().as_uri()}?mode={mode}"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
+            self._open(readonly=readonly)
+
+    def _open(self, *, readonly: bool) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0 and not readonly:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            script = f"BEGIN;{_SCHEMA}PRAGMA user_version={SCHEMA_VERSION};COMMIT;"
+            self._db.executescript(script)
+        elif version != SCHEMA_VERSION:
+            msg = f"{self.path}: expected a run of schema {SCHEMA_VERSION}, got {version}; use a new folder"
+            raise StoreError(msg)
+        self._db.execute("PRAGMA synchronous=NORMAL")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit what is pending and let go of the file."""
+        with self._named_errors():
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+            self._db.close()
+
+    def put(self, table: str, key: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+        """Write a row once.
+
+        Raises:
+            IntegrityError: If another row stands under this key.
+            StoreError: If it can't be written.
+        """
+        whole = {**key, **row}
+        columns = ", ".join(whole)
+        marks = ", ".join(f":{name}" for name in whole)
+        with self._named_errors():
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            done = self._db.execute(
+                f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608 - names from this module's callers, values bound
+                whole,
+            )
+            if done.rowcount == 0:
+                self._check_duplicate(table, key, row)
+            if time.monotonic() - self._last_commit > COMMIT_INTERVAL_S:
+                self.commit()
+
+    def commit(self) -> None:
+        """Make everything written so far survive a kill."""
+        with self._named_errors():
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+        self._last_commit = time.monotonic()
+
+    def get(self, table: str, key: Mapping[str, Any]) -> sqlite3.Row | None:
+        """Return the row under a key, or None."""
+        where = " AND ".join(f"{name} = :{name}" for name in key)
+        with self._named_errors():
+            found: sqlite3.Row | None = self._db.execute(
+                f"SELECT * FROM {table} WHERE {where}",  # noqa: S608 - as in put
+                dict(key),
+            ).fetchone()
+        return found
+
+    def rows(self, table: str) -> Iterator[sqlite3.Row]:
+        """Yield every row of a table in key order."""
+        with self._named_errors():
+            yield from self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
+
+    def _check_duplicate(
+        self, table: str, key: Mapping[str, Any], row: Mapping[str, Any]
+    ) -> None:
+        there = self.get(table, key)
+        incidental = _INCIDENTAL.get(table, set())
+        differing = [
+            name
+            for name, value in row.items()
+            if name not in incidental and (there is None or there[name] != value)
+        ]
+        if differing:
+            keys = ", ".join(f"{name}={value}" for name, value in key.items())
+            msg = f"{self.path}: {table} {keys} is there already with another {', '.join(differing)}"
+            raise IntegrityError(msg)
+        self.duplicates[table] = self.duplicates.get(table, 0) + 1
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            msg = f"{self.path}: the run's database failed: {error}; finished rows stay readable, and the run resumes once this is mended"
+            raise StoreError(msg) from error
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold a run folder, so that two runs never write into one.
+
+    Raises:
+        InputError: If another process holds it, or it can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("a")
+    except OSError as error:
+        msg = f"{folder}: can't be used as a run folder: {error.strerror or error}"
+        raise InputError(msg) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            msg = f"{folder}: another run is writing here; wait for it or choose another folder with -o"
+            raise InputError(msg) from error
+        yield
+
+
+def json_text(value: object) -> str:
+    """Return a JSON value as a column's text: exact for NUL and lone surrogates too."""
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
