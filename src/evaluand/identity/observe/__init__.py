@@ -1,0 +1,1 @@
+"""Readers of the places where a component can be found."""
