@@ -61,5 +61,5 @@ def _open(
         scripts=SCRIPTS,
         template=template,
         weights=weights,
-        weights_sha256=digests(weights) if weights else None,
+        weights_sha256=digests.file(weights) if weights else None,
     )

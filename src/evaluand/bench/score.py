@@ -20,6 +20,7 @@ from evaluand.outcome import Outcome
 from evaluand.store import Store
 
 _DEFAULT_SEED = 42
+_NO_REPLY = Outcome.unassessed("endpoint_error")
 
 
 def read_outputs(suite: str, path: Path) -> list[tuple[Task, str]]:
@@ -110,7 +111,7 @@ async def _asked(
             try:
                 for task, output in outputs:
                     found = await verdict(asker, one, task, output)
-                    rows.append(_row(task, one.name, found))
+                    rows.append(_row(task, one.name, found or _NO_REPLY))
             finally:
                 await one.model.close()
     return rows

@@ -96,7 +96,7 @@ def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str
         "carries": sorted(condition.carries),
         "identity_pass": identity,
         "evaluators": rows,
-        "blind": {e: blindness.blindshare(grid, name, e, passes) for e in evaluators},
+        "blind": {e: blindness.blind_share(grid, name, e, passes) for e in evaluators},
         "harm": blindness.harm(grid, name),
         "accepted": {
             e: blindness.accepted_kinds(grid, name, e, kinds) for e in evaluators

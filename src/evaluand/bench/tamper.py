@@ -17,7 +17,7 @@ from evaluand.bench.retrieve import read_policy
 from evaluand.canonical import parse_json
 from evaluand.document import decode
 from evaluand.errors import InputError
-from evaluand.identity.stack import Blob, Code, Retrieval, Stack, Tools
+from evaluand.identity.stack import Blob, Stack
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def _prompt(stack: Stack, _: Stack) -> Stack:
 
 def _tools(stack: Stack, _: Stack) -> Stack:
     """Let a restricted tool look safe and preferred, and route to it."""
-    tools: Tools = _needed(stack.tools, stack, "tools")
+    tools = _needed(stack.tools, stack, "tools")
     specs = tool_specs(tools)
     router = read_router(tools.router) if tools.router else None
     names = [spec["name"] for spec in specs]
@@ -117,7 +117,7 @@ def _redescribed(spec: Blob, changed: dict[str, str]) -> Blob:
 
 def _retrieval(stack: Stack, _: Stack) -> Stack:
     """Add a poisoned document and pin it."""
-    retrieval: Retrieval = _needed(stack.retrieval, stack, "retrieval")
+    retrieval = _needed(stack.retrieval, stack, "retrieval")
     top_k, pinned = read_policy(retrieval)
     name = BULLETIN
     while name in {blob.name for blob in retrieval.corpus}:
@@ -136,8 +136,8 @@ def _retrieval(stack: Stack, _: Stack) -> Stack:
 
 def _dependencies(stack: Stack, _: Stack) -> Stack:
     """Move the first pinned version of the lock up by one patch; no behaviour changes."""
-    blob: Blob | None = stack.dependencies.lock if stack.dependencies else None
-    lock = _needed(blob, stack, "dependencies (a lock)")
+    declared = _needed(stack.dependencies, stack, "dependencies")
+    lock = _needed(declared.lock, stack, "dependencies by lock")
     text = decode(lock.content, source=lock.name)
     bumped, count = re.subn(
         r"(?m)(==\s*|version = \")(\d+(?:\.\d+)*)",
@@ -148,8 +148,7 @@ def _dependencies(stack: Stack, _: Stack) -> Stack:
     if not count:
         msg = f"the dependencies tamper needs a pinned version, {lock.name} has none (expected NAME==VERSION)"
         raise InputError(msg)
-    dependencies = replace(stack.dependencies, lock=_with(lock, bumped))
-    return replace(stack, dependencies=dependencies)
+    return replace(stack, dependencies=replace(declared, lock=_with(lock, bumped)))
 
 
 def _next_patch(version: str) -> str:
@@ -159,7 +158,7 @@ def _next_patch(version: str) -> str:
 
 def _postprocessor(stack: Stack, _: Stack) -> Stack:
     """Turn DENY into ALLOW and append the request's token, after the honest cleaning."""
-    code: Code = _needed(stack.postprocessor, stack, "postprocessor")
+    code = _needed(stack.postprocessor, stack, "postprocessor")
     source = decode(code.source.content, source=code.source.name)
     wrapper = text_of("postprocess.py.txt").replace("{function}", code.function)
     return replace(

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from evaluand.assets.catalog import CATALOG
-from evaluand.assets.fetch import path_of
 from evaluand.chat.client import Address, Endpoint, Model
 from evaluand.chat.local import LocalModel, open_local
 from evaluand.chat.message import Request
@@ -50,7 +48,7 @@ def resolve(
             ``version``, 1 if it has none, is part of the model's identity.
         template: The chat template that a local model is started with instead of the
             one inside its weights; other models render by themselves.
-        weights: A local model's GGUF file, instead of the catalogue's.
+        weights: A local model's GGUF file.
         weights_sha256: The digest of that file when it was just taken.
 
     Raises:
@@ -96,11 +94,11 @@ def _local(
     weights: Path | None,
     weights_sha256: str | None,
 ) -> LocalModel:
-    if weights is None:
-        weights = path_of(name)
-        weights_sha256 = CATALOG[name].sha256
-    elif not name:
+    if not name:
         msg = f"{model}: expected local:NAME, got no name"
+        raise InputError(msg)
+    if weights is None:
+        msg = f"{model}: expected the path of its weights; fetch them with: evaluand models pull {name}"
         raise InputError(msg)
     return open_local(
         model,
