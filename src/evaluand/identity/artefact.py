@@ -1,69 +1,110 @@
 """Files that a stack names, read once and only from where they may lie."""
 
 import os
+from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from evaluand.digest import files_of, name_fault
 from evaluand.document import read_bytes
 from evaluand.errors import InputError
 from evaluand.identity.part import Blob, Code
 
+T = TypeVar("T")
 
-def read_blob(root: Path, name: str, *, key: str) -> Blob:
-    """Return a file of the stack's folder.
+
+class Reading:
+    """Files read out of a stack's folder, with every fault kept until all was tried.
 
     Args:
         root: The stack's folder.
-        name: A relative path, as the stack names it.
-        key: The key that names it, for error messages.
-
-    Raises:
-        InputError: If the path is absolute or climbs (nothing is opened then), is a
-            link out of the folder, or can't be read.
     """
-    path = inside(root, name, key=key)
-    if path.is_dir():
-        msg = f"{key}: expected a file, {name} is a folder"
-        raise InputError(msg)
-    return Blob(name=plain(name), content=read_bytes(path))
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._faults: list[str] = []
+
+    def blob(self, key: str, name: str | None) -> Blob | None:
+        """Return a file, None when none is named or it can't be read.
+
+        Args:
+            key: The key of the stack that names it.
+            name: Its path relative to the stack's folder. An absolute or climbing one is
+                a fault before anything is opened; so is a link out of the folder.
+        """
+        return None if name is None else self._kept(lambda: self._blob(key, name))
+
+    def code(self, key: str, text: str | None) -> Code | None:
+        """Return the function that ``file.py:function`` names, None as `blob`."""
+        name, _, function = (text or "").rpartition(":")
+        source = self.blob(key, name) if text is not None else None
+        return Code(source=source, function=function) if source is not None else None
+
+    def folder(self, key: str, name: str | None) -> tuple[Blob, ...]:
+        """Return all files of a folder named relative to it, none as `blob`."""
+        if name is None:
+            return ()
+        return self._kept(lambda: self._folder(key, name)) or ()
+
+    def elsewhere(self, key: str, name: str | None) -> Path | None:
+        """Return a path that may lie outside the stack's folder, None as `blob`."""
+        return None if name is None else self._kept(lambda: self._elsewhere(key, name))
+
+    def finish(self) -> None:
+        """Refuse the stack if anything was at fault.
+
+        Raises:
+            InputError: With every fault.
+        """
+        if self._faults:
+            raise InputError("\n  ".join(self._faults))
+
+    def _kept(self, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except InputError as error:
+            self._faults.append(str(error))
+            return None
+
+    def _blob(self, key: str, name: str) -> Blob:
+        path = inside(self.root, name, key=key)
+        if path.is_dir():
+            msg = f"{key}: expected a file, {name} is a folder"
+            raise InputError(msg)
+        return Blob(name=plain(name), content=_bytes(key, path))
+
+    def _folder(self, key: str, name: str) -> tuple[Blob, ...]:
+        folder = inside(self.root, name, key=key)
+        if not folder.is_dir():
+            msg = f"{key}: expected a folder, {folder} is none"
+            raise InputError(msg)
+        return tuple(
+            Blob(name=each, content=read_bytes(path)) for each, path in files_of(folder)
+        )
+
+    def _elsewhere(self, key: str, name: str) -> Path:
+        path = self.root / name
+        if "\0" in name or not path.exists():
+            msg = f"{key}: expected a file or a folder, there is none at {path}"
+            raise InputError(msg)
+        if path.is_dir():
+            files_of(path)
+        elif not os.access(path, os.R_OK):
+            msg = f"{key}: {path}: can't be read"
+            raise InputError(msg)
+        return path
 
 
-def read_code(root: Path, text: str, *, key: str) -> Code:
-    """Return the function that ``file.py:function`` names.
-
-    Raises:
-        InputError: As `read_blob`.
-    """
-    name, _, function = text.rpartition(":")
-    return Code(source=read_blob(root, name, key=key), function=function)
-
-
-def read_folder(root: Path, name: str, *, key: str) -> tuple[Blob, ...]:
-    """Return all files of a folder of the stack, named relative to that folder.
-
-    Raises:
-        InputError: As `read_blob`, and as `evaluand.digest.tree_digest`.
-    """
-    folder = inside(root, name, key=key)
-    if not folder.is_dir():
-        msg = f"{key}: expected a folder, {folder} is none"
-        raise InputError(msg)
-    return tuple(
-        Blob(name=each, content=read_bytes(path)) for each, path in files_of(folder)
-    )
-
-
-def elsewhere(root: Path, name: str, *, key: str) -> Path:
-    """Return a path that may lie outside the stack's folder, being too big to copy.
-
-    Raises:
-        InputError: If nothing is there.
-    """
-    path = root / name
-    if "\0" in name or not path.exists():
-        msg = f"{key}: expected a file or a folder, there is none at {path}"
-        raise InputError(msg)
-    return path
+def _bytes(key: str, path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except InputError as error:
+        near = [each.name for each in path.parent.glob("*")]
+        close = get_close_matches(path.name, near, n=1)
+        hint = f"; did you mean {close[0]}?" if close and not path.exists() else ""
+        msg = f"{key}: {error}{hint}"
+        raise InputError(msg) from error
 
 
 def inside(root: Path, name: str, *, key: str) -> Path:

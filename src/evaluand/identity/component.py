@@ -53,6 +53,7 @@ class Component:
         observed_via: ``files``, ``gguf``, ``settings`` or ``name``.
         grade: One of `GRADES`.
         records: Its leaves sorted by name; none when only the digest is known.
+        leaf_count: How many leaves it has, known even where the leaves are not.
         forms: Per leaf of text, digests of its other forms (``lf``, ``nfc``, ``lfNfc``)
             where they differ from its own. Evidence only, no part of the digest.
     """
@@ -65,6 +66,7 @@ class Component:
     observed_via: str
     grade: str
     records: tuple[Leaf, ...] = ()
+    leaf_count: int
     forms: Forms = field(default_factory=dict)
 
     @property
@@ -127,6 +129,7 @@ def component(kind: str, found: Found) -> Component:
         observed_via=found.observed_via,
         grade=found.grade,
         records=tuple(sorted(found.records, key=lambda leaf: leaf.name)),
+        leaf_count=len(found.records),
         forms=found.forms,
     )
 

@@ -57,14 +57,22 @@ class Comparison:
     required: tuple[str, ...]
 
     @property
+    def wrong(self) -> tuple[str, ...]:
+        """The required kinds that differ from what was expected."""
+        return self._in(State.MISMATCH, State.MISSING)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The required kinds of which too little is known to say that they match."""
+        known = (*self.wrong, *self._in(State.MATCH, State.NOT_APPLICABLE))
+        return tuple(kind for kind in self.required if kind not in known)
+
+    @property
     def matches(self) -> bool:
         """Whether every required component matches, or is stated on both sides as none."""
-        return not self.in_state(
-            *(s for s in State if s not in (State.MATCH, State.NOT_APPLICABLE))
-        )
+        return not self.wrong and not self.unknown
 
-    def in_state(self, *states: State) -> tuple[str, ...]:
-        """Return the required kinds in one of these states."""
+    def _in(self, *states: State) -> tuple[str, ...]:
         return tuple(
             kind for kind in self.required if self.differences[kind].state in states
         )

@@ -89,8 +89,19 @@ def find(stack: Stack, digests: FileDigests) -> dict[str, Found]:
         "postprocessor": lambda: _code("", stack.postprocessor),
         "sampling": lambda: _sampling(stack.sampling),
     }
-    found = {kind: read() for kind, read in readers.items()}
-    return {kind: each for kind, each in found.items() if each is not None}
+    found: dict[str, Found] = {}
+    faults: list[str] = []
+    for kind, read in readers.items():
+        try:
+            each = read()
+        except InputError as error:
+            faults.append(f"{kind}: {error}")
+            continue
+        if each is not None:
+            found[kind] = each
+    if faults:
+        raise InputError("\n  ".join(faults))
+    return found
 
 
 def _value(name: str, value: Any) -> Leaf:

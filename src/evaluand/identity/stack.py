@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluand.document import decode, parse_yaml, read_bytes
 from evaluand.errors import InputError
-from evaluand.identity.artefact import elsewhere, read_blob, read_code, read_folder
+from evaluand.identity.artefact import Reading
 from evaluand.identity.code import load_function
 from evaluand.identity.part import (
     Blob,
@@ -96,76 +96,67 @@ def _stack(
     root: Path,
     weights_of: Callable[[str], Path] | None,
 ) -> Stack:
-    tokenizer = document.tokenizer
+    read = Reading(root)
+    tokenizer = read.elsewhere("tokenizer", document.tokenizer)
     sampling = document.sampling
-    return Stack(
+    stack = Stack(
         name=document.name,
         root=root,
-        model=_model(document.model, root, weights_of),
-        tokenizer=None
-        if tokenizer is None
-        else Tokenizer(path=elsewhere(root, tokenizer, key="tokenizer")),
-        chat_template=_blob(root, "chat_template", document.chat_template),
-        system_prompt=_blob(root, "system_prompt", document.system_prompt),
-        tools=_tools(document.tools, root),
-        retrieval=_retrieval(document.retrieval, root),
-        dependencies=_dependencies(document.dependencies, root),
-        postprocessor=_code(root, "postprocessor", document.postprocessor),
+        model=_model(document.model, read),
+        tokenizer=None if tokenizer is None else Tokenizer(path=tokenizer),
+        chat_template=read.blob("chat_template", document.chat_template),
+        system_prompt=read.blob("system_prompt", document.system_prompt),
+        tools=_tools(document.tools, read),
+        retrieval=_retrieval(document.retrieval, read),
+        dependencies=_dependencies(document.dependencies, read),
+        postprocessor=read.code("postprocessor", document.postprocessor),
         sampling=None if sampling is None else _settings(sampling.model_dump()),
-        respond=_code(root, "respond", document.respond),
+        respond=read.code("respond", document.respond),
         not_applicable=none,
     )
+    read.finish()
+    return _weighted(stack, weights_of)
 
 
-def _blob(root: Path, key: str, name: str | None) -> Blob | None:
-    return None if name is None else read_blob(root, name, key=key)
+def _weighted(stack: Stack, weights_of: Callable[[str], Path] | None) -> Stack:
+    """Return the stack with the weights that a ``local:`` name stands for."""
+    kind, _, name = stack.model.endpoint.partition(":")
+    if kind != "local" or stack.model.weights is not None or weights_of is None:
+        return stack
+    return replace(stack, model=replace(stack.model, weights=weights_of(name)))
 
 
-def _code(root: Path, key: str, text: str | None) -> Code | None:
-    return None if text is None else read_code(root, text, key=key)
-
-
-def _model(
-    document: "ModelDocument", root: Path, weights_of: Callable[[str], Path] | None
-) -> ModelRef:
-    kind, _, name = document.endpoint.partition(":")
-    weights: Path | None = None
-    if document.weights is not None:
-        weights = elsewhere(root, document.weights, key="model.weights")
-    elif kind == "local" and weights_of is not None:
-        weights = weights_of(name)
+def _model(document: "ModelDocument", read: Reading) -> ModelRef:
     return ModelRef(
         endpoint=document.endpoint,
         id=document.id,
         revision=document.revision,
-        weights=weights,
+        weights=read.elsewhere("model.weights", document.weights),
     )
 
 
-def _tools(document: "ToolsDocument | None", root: Path) -> Tools | None:
+def _tools(document: "ToolsDocument | None", read: Reading) -> Tools | None:
     if document is None:
         return None
-    return Tools(
-        spec=read_blob(root, document.spec, key="tools.spec"),
-        router=_blob(root, "tools.router", document.router),
-    )
+    spec = read.blob("tools.spec", document.spec)
+    router = read.blob("tools.router", document.router)
+    return None if spec is None else Tools(spec=spec, router=router)
 
 
-def _retrieval(document: "RetrievalDocument | None", root: Path) -> Retrieval | None:
+def _retrieval(document: "RetrievalDocument | None", read: Reading) -> Retrieval | None:
     if document is None:
         return None
-    policy = _blob(root, "retrieval.policy", document.policy)
-    corpus = document.corpus
-    if policy is None and corpus is None:
+    if document.policy is None and document.corpus is None:
         msg = "retrieval: expected a policy, a corpus or both; write `retrieval: none` if the stack has none"
         raise InputError(msg)
-    key = "retrieval.corpus"
-    documents = () if corpus is None else read_folder(root, corpus, key=key)
-    return Retrieval(policy=policy, corpus=documents)
+    return Retrieval(
+        policy=read.blob("retrieval.policy", document.policy),
+        corpus=read.folder("retrieval.corpus", document.corpus),
+    )
 
 
 def _dependencies(
-    document: "DependenciesDocument | None", root: Path
+    document: "DependenciesDocument | None", read: Reading
 ) -> Dependencies | None:
     if document is None:
         return None
@@ -174,11 +165,9 @@ def _dependencies(
         msg = "dependencies: expected environment, lock or image; write `dependencies: none` if the stack has none"
         raise InputError(msg)
     return Dependencies(
-        lock=_blob(root, "dependencies.lock", document.lock),
+        lock=read.blob("dependencies.lock", document.lock),
         image=document.image,
-        environment=None
-        if folder is None
-        else elsewhere(root, folder, key="dependencies.environment"),
+        environment=read.elsewhere("dependencies.environment", folder),
     )
 
 
