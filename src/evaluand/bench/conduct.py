@@ -19,7 +19,7 @@ from evaluand.bench.rules import RULES
 from evaluand.bench.run import Progress, Run, run
 from evaluand.bench.suite import NAME, VERSION
 from evaluand.chat.client import Model
-from evaluand.digest import sha256_hex
+from evaluand.digest import sha256_hex, value_digest
 from evaluand.identity.manifest import COVERAGE, Manifest
 from evaluand.identity.stack import Stack
 from evaluand.store import Store, exclusive
@@ -164,7 +164,13 @@ def _evaluators(settings: Settings, judges: list[Judge]) -> list[dict[str, Any]]
         {"name": j.name, "kind": j.kind, "digest": j.digest, "model": j.model.name}
         for j in judges
     ]
-    identity = {"name": "identity", "kind": "identity", "digest": None, "model": None}
+    covered = value_digest({"identity": list(COVERAGE[settings.coverage])})
+    identity = {
+        "name": "identity",
+        "kind": "identity",
+        "digest": covered,
+        "model": None,
+    }
     return [*rules, *asking, identity]
 
 

@@ -69,7 +69,11 @@ def _answer(system: str, user: str) -> str:
 def _looked_up(wordings: tuple[tuple[str, str], ...], prompt: str) -> str:
     """Return the right answer of the wording that a prompt was made from."""
     for wording, right in wordings:
-        pattern = re.sub(r"\\\{\w+\\\}", r"[^.]*?", re.escape(wording))
+        pattern = re.sub(
+            r"\\\{(\w+)\\\}",
+            lambda found: r"\d{1,2}" if found[1] == "small" else r"[^.]*?",
+            re.escape(wording),
+        )
         if re.search(pattern, prompt):
             return right
     return "unknown"

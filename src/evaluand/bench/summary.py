@@ -39,7 +39,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
     record, grid = loaded.record, loaded.grid
     settings = record["settings"]
     conditions: list[str] = settings["conditions"]
-    names = [e["name"] for e in record["evaluators"] if e["digest"]]
+    names = [e["name"] for e in record["evaluators"] if e["kind"] != "identity"]
     tampers = [c for c in conditions if CONDITIONS[c].tamper]
     described = {c: _condition(loaded, c, names) for c in conditions}
     equivalent = [c for c in tampers if described[c]["equivalent"]]
@@ -273,7 +273,7 @@ def _notes(loaded: Loaded) -> list[str]:
 def _samples(loaded: Loaded) -> list[dict[str, Any]]:
     """Return outputs to read: per condition the changed ones first, a few a family."""
     grid = loaded.grid
-    names = [e["name"] for e in loaded.record["evaluators"] if e["digest"]]
+    names = [e["name"] for e in loaded.record["evaluators"] if e["kind"] != "identity"]
     shown = []
     for condition in loaded.record["settings"]["conditions"]:
         kinds = blindness.output_kinds(grid, condition)
