@@ -8,12 +8,21 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import AliasEvent, Event, ScalarEvent
+from ruamel.yaml.events import AliasEvent, DocumentStartEvent, Event, ScalarEvent
 
 from evaluand.errors import InputError
 
-# 012 is ten or twelve, 1_000 a number or a word, 0o14 and 0x0c newer forms
-_GUESSED = re.compile(r"[-+]?0[0-9box_]+$|[-+]?[0-9][0-9]*(_[0-9]+)+$")
+# What some reader takes for a number: octal, hex, binary, grouped by _, sexagesimal.
+_NUMBER = re.compile(
+    r"[-+]?(0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+"
+    r"|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
+    r"|([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)"
+)
+# What JSON readers agree on (RFC 8785, 3.2.2.3), and characters that are none.
+_MAX_INTEGER = 2**53 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# What every reader takes for the same number.
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 def read_text(path: Path) -> str:
@@ -59,8 +68,10 @@ def parse_yaml(text: str, *, source: str) -> Any:
         source: Where it came from, for the error message.
 
     Raises:
-        InputError: For malformed YAML, duplicate keys, aliases, dates, ``.nan``,
-            ``.inf``, numbers with leading zeros, and keys that are not text.
+        InputError: For malformed YAML, duplicate keys, aliases, merge keys, tags,
+            directives, dates, ``.nan``, ``.inf``, numbers in forms that readers don't
+            agree on, integers beyond 2**53 - 1, lone surrogates, and keys that are not
+            text.
 
     >>> parse_yaml("retrieval: none\nk: 2", source="x.yaml")
     {'retrieval': 'none', 'k': 2}
@@ -81,18 +92,34 @@ def parse_yaml(text: str, *, source: str) -> Any:
 
 
 def _refuse_event(event: Event, source: str) -> None:
+    fault = _fault(event)
+    if fault:
+        msg = f"{source}, line {event.start_mark.line + 1}: {fault}"
+        raise InputError(msg)
+
+
+def _fault(event: Event) -> str:
+    """Return what is wrong with one event, empty if nothing is."""
     if isinstance(event, AliasEvent):
-        line = event.start_mark.line + 1
-        msg = f"{source}, line {line}: aliases are refused; write the value out"
-        raise InputError(msg)
-    if (
-        isinstance(event, ScalarEvent)
-        and event.style is None
-        and _GUESSED.match(event.value)
-    ):
-        line = event.start_mark.line + 1
-        msg = f"{source}, line {line}: {event.value} reads differently from tool to tool; quote it or write it plainly"
-        raise InputError(msg)
+        return "aliases are refused; write the value out"
+    if isinstance(event, DocumentStartEvent) and (event.version or event.tags):
+        return "% directives are refused; YAML 1.2 is what is read"
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        return f"tags such as {tag} are refused; write the value alone"
+    if isinstance(event, ScalarEvent) and event.style is None:
+        return _plain_fault(event.value)
+    return ""
+
+
+def _plain_fault(text: str) -> str:
+    if text == "<<":
+        return "merge keys are refused; write the keys out"
+    if _NUMBER.fullmatch(text) and not _PLAIN_NUMBER.fullmatch(text):
+        return (
+            f"{text} reads differently from tool to tool; quote it or write it plainly"
+        )
+    return ""
 
 
 def _one_line(error: YAMLError) -> str:
@@ -108,13 +135,23 @@ def _refuse_guesses(value: Any, where: str) -> None:
             if not isinstance(key, str):
                 msg = f"{where}key {key!r} is not text; quote it"
                 raise InputError(msg)
+            _refuse_guesses(key, f"{where}key: ")
             _refuse_guesses(item, f"{where}{key}: ")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _refuse_guesses(item, f"{where}[{index}]: ")
-    elif isinstance(value, float) and not math.isfinite(value):
-        msg = f"{where}{value} is not a number that JSON can hold"
+    elif fault := _value_fault(value):
+        msg = f"{where}{value!a} {fault}"
         raise InputError(msg)
-    elif isinstance(value, datetime.date):
-        msg = f"{where}{value} was read as a date; quote it"
-        raise InputError(msg)
+
+
+def _value_fault(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "is not a number that JSON can hold"
+    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
+        return "is beyond 2**53 - 1, where readers disagree; quote it"
+    if isinstance(value, datetime.date):
+        return "was read as a date; quote it"
+    if isinstance(value, str) and _SURROGATE.search(value):
+        return "holds a lone surrogate, which is no character"
+    return ""
