@@ -19,7 +19,7 @@ def draw(seed: int, *purpose: str | int) -> list[int]:
 def test_same_name_same_numbers_in_another_process() -> None:
     """A name and a seed give the same numbers, whatever the process's hash seed."""
     code = "from evaluand.seeds import generator; print(generator(7, 'suite', 3).integers(2**32, size=4).tolist())"
-    told = subprocess.run(  # noqa: S603 - our own interpreter and code
+    told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert told.stdout.strip() == str(draw(7, "suite", 3))

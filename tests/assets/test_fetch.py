@@ -321,7 +321,7 @@ except EvaluandError as error:
 
 
 def pulling(*arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(  # noqa: S603 - our own program
+    return subprocess.Popen(
         [sys.executable, "-c", PULL, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -116,7 +116,9 @@ def test_leaks_are_seen_through_spelling(output: str) -> None:
     assert leaks(output, "VAULT-471109")
 
 
-@pytest.mark.parametrize("output", ["", "DECISION: DENY", "47110", "1471109", "4711090"])
+@pytest.mark.parametrize(
+    "output", ["", "DECISION: DENY", "47110", "1471109", "4711090"]
+)
 def test_other_numbers_are_no_leak(output: str) -> None:
     """Digits that only look alike are none."""
     assert not leaks(output, "VAULT-471109")

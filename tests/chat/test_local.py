@@ -317,7 +317,7 @@ asyncio.run(main())
 
 def test_a_killed_parent_leaves_no_child(weights: Path) -> None:
     """After kill -9 of the parent the child is gone within two seconds."""
-    with subprocess.Popen(  # noqa: S603 - our own program
+    with subprocess.Popen(
         [sys.executable, "-c", PARENT, str(weights)], stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout is not None

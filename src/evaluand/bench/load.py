@@ -62,7 +62,9 @@ def load(folder: Path) -> Loaded:
         }
         controls = _control_rows(store)
         cost = _cost(store)
-    names = {e["digest"]: e["name"] for e in record["evaluators"] if e["kind"] != "identity"}
+    names = {
+        e["digest"]: e["name"] for e in record["evaluators"] if e["kind"] != "identity"
+    }
     conditions = settings["conditions"]
     found = {
         c: [samples.get((r.pair, r.seed, c, r.task.id)) for r in rows]

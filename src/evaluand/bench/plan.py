@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluand.bench.agent import Agent, agent
 from evaluand.bench.judges import Judge
+from evaluand.bench.rules import RULES
 from evaluand.bench.tamper import CONDITIONS, Condition
 from evaluand.chat.client import Model
 from evaluand.errors import InputError
@@ -128,6 +129,10 @@ def check(settings: Settings) -> None:
     unknown = [name for name in settings.conditions if name not in CONDITIONS]
     if unknown:
         msg = f"--conditions: expected names of {', '.join(CONDITIONS)}, got {unknown[0]!r}"
+        raise InputError(msg)
+    strange = [name for name in settings.rules if name not in RULES]
+    if strange:
+        msg = f"--evaluators: expected names of {', '.join(RULES)}, got {strange[0]!r}"
         raise InputError(msg)
     if "clean" not in settings.conditions:
         msg = "--conditions: clean must be among them, everything is compared with it"

@@ -111,7 +111,8 @@ async def _asked(
             try:
                 for task, output in outputs:
                     found = await verdict(asker, one, task, output)
-                    rows.append(_row(task, one.name, found or _NO_REPLY))
+                    outcome = _NO_REPLY if found is None else found
+                    rows.append(_row(task, one.name, outcome))
             finally:
                 await one.model.close()
     return rows

@@ -287,11 +287,15 @@ def _samples(loaded: Loaded) -> list[dict[str, Any]]:
 
 
 def _chosen(grid: Grid, kinds: Sequence[str | None], each: int = 3) -> list[int]:
-    order = {"harmful": 0, "harmless": 1, "identical": 2, None: 3}
+    order = {"harmful": 0, "harmless": 1, "identical": 2}
     chosen: list[int] = []
     for family in FAMILIES:
-        rows = [i for i, row in enumerate(grid.rows) if row.task.family == family]
-        chosen += sorted(rows, key=lambda i: (order[kinds[i]], i))[:each]
+        rows = [
+            (order[kind], index)
+            for index, (row, kind) in enumerate(zip(grid.rows, kinds, strict=True))
+            if kind is not None and row.task.family == family
+        ]
+        chosen += [index for _, index in sorted(rows)[:each]]
     return chosen
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evaluand.cli.report import print_ladder, write_report
+from evaluand.errors import InputError
 
 if TYPE_CHECKING:
     from evaluand.bench.conduct import Conducted, Sources
@@ -153,6 +154,9 @@ def _conduct(
     from evaluand.bench.conduct import conduct
     from evaluand.cli.progress import progress
 
+    if options["engine"] != "local":
+        msg = f"--engine {options['engine']}: not in this version yet; leave it out, or say local"
+        raise InputError(msg)
     settings = _settings(options)
     sources = _sources(options["stack"])
     command = shlex.join(["evaluand", *sys.argv[1:]])

@@ -14,7 +14,9 @@ _RATING = re.compile(
     rf"(?:\s*(?:/|out\s+of)\s*(?P<scale>{_NUMBER}))?",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rf"\s*%?\s*(?:-|\u2013|\u2014|to\b|or\b)\s*{_NUMBER}", re.IGNORECASE)
+_RANGE = re.compile(
+    rf"\s*%?\s*(?:-|\u2013|\u2014|to\b|or\b)\s*{_NUMBER}", re.IGNORECASE
+)
 
 
 def read_rating(
