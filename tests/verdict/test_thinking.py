@@ -1,0 +1,24 @@
+"""Hidden reasoning is taken out whole, or the reply holds no verdict."""
+
+import pytest
+
+from evaluand.verdict.thinking import without_thinking
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("plain", "plain"),
+        ("<think>a</think>b", "b"),
+        ("a<THINK>b</Think>c", "ac"),
+        ("<thinking>a<think>b</think>c</thinking>d", "d"),
+        ("<think>a</think>b<think>c</think>d", "bd"),
+        ("reasoning without a start</think>b", "b"),
+        ("<think>a", None),
+        ("b<think>", None),
+        ("<think/>b", "<think/>b"),
+    ],
+)
+def test_blocks_are_taken_out(text: str, left: str | None) -> None:
+    """Nested and repeated blocks go; a block that never closes leaves nothing to read."""
+    assert without_thinking(text) == left
