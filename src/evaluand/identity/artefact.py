@@ -69,8 +69,8 @@ class Reading:
 
     def _blob(self, key: str, name: str) -> Blob:
         path = inside(self.root, name, key=key)
-        if path.is_dir():
-            msg = f"{key}: expected a file, {name} is a folder"
+        if path.exists() and not path.is_file():
+            msg = f"{key}: expected a file, {name} is a folder or no regular file"
             raise InputError(msg)
         return Blob(name=plain(name), content=_bytes(key, path))
 
@@ -90,10 +90,20 @@ class Reading:
             raise InputError(msg)
         if path.is_dir():
             files_of(path)
-        elif not os.access(path, os.R_OK):
-            msg = f"{key}: {path}: can't be read"
-            raise InputError(msg)
+        else:
+            _refuse_unreadable(key, path)
         return path
+
+
+def _refuse_unreadable(key: str, path: Path) -> None:
+    if not path.is_file():  # opening a pipe would wait for ever
+        msg = f"{key}: expected a regular file, {path} is none"
+        raise InputError(msg)
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        msg = f"{key}: {path}: can't be read: {error.strerror}"
+        raise InputError(msg) from error
 
 
 def _bytes(key: str, path: Path) -> bytes:

@@ -10,6 +10,8 @@ Law: ``parse(dump(d), leaves=sidecars(d).get) == d``.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,13 +256,18 @@ def _refuse_inconsistent(stated: Any, made: Any, source: str) -> None:
     """Refuse a statement that isn't what its own components make."""
     if canonical(stated) == canonical(made):
         return
-    for part in ("subject", "predicate.components", "predicate.coverage", "predicate"):
-        given, right = stated, made
-        for key in part.split("."):
-            given, right = given[key], right[key]
-        if canonical(given) != canonical(right):
-            msg = f"{source}: {part} is not what its components make, expected {json.dumps(right)[:400]}"
-            raise IntegrityError(msg)
+    ways = (("subject",), ("predicate", "components"), ("predicate", "coverage"))
+    wrong = (
+        way for way in ways if canonical(_at(stated, way)) != canonical(_at(made, way))
+    )
+    way = next(wrong, ("predicate",))
+    right = json.dumps(_at(made, way))[:400]
+    msg = f"{source}: {'.'.join(way)} is not what its components make, expected {right}"
+    raise IntegrityError(msg)
+
+
+def _at(value: Any, way: tuple[str, ...]) -> Any:
+    return reduce(getitem, way, value)
 
 
 def write(descriptor: Descriptor, path: Path) -> None:

@@ -8,6 +8,12 @@ from enum import StrEnum
 from evaluand.digest import Leaf
 from evaluand.identity.component import KINDS, Component, Manifest
 
+_FORMS = {
+    "lf": "differs only in line endings",
+    "nfc": "differs only in Unicode form",
+    "lfNfc": "differs only in line endings and Unicode form",
+}
+
 
 class State(StrEnum):
     """How one component compares."""
@@ -150,18 +156,16 @@ def _note(
         return ""
     old = {leaf.name: leaf for leaf in before.records}
     new = {leaf.name: leaf for leaf in after.records}
-    for form, words in (
-        ("lf", "differs only in line endings"),
-        ("nfc", "differs only in Unicode form"),
-        ("lfNfc", "differs only in line endings and Unicode form"),
-    ):
+    pairs = [(old[name], new[name]) for name in changed]
+    if all(one.digest == two.digest for one, two in pairs):
+        return "differs only in what may be executed"
+    if any(one.exec != two.exec for one, two in pairs):
+        return ""
+    for form, words in _FORMS.items():
         if all(
-            _form(before, old[name], form) == _form(after, new[name], form)
-            for name in changed
+            _form(before, one, form) == _form(after, two, form) for one, two in pairs
         ):
             return words
-    if all(old[name].digest == new[name].digest for name in changed):
-        return "differs only in what may be executed"
     return ""
 
 
