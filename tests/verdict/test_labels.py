@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluand.errors import InputError
 from evaluand.verdict.labels import read_label
 from evaluand.verdict.reading import Reading, settle
 
@@ -89,7 +90,7 @@ def test_other_policies_are_named(policy: str, label: str) -> None:
 
 def test_unknown_policies_are_refused() -> None:
     """A policy that nobody defined settles nothing."""
-    with pytest.raises(ValueError, match="expected a policy of unique, first, last"):
+    with pytest.raises(InputError, match="expected a policy of unique, first, last"):
         settle([], "best")
 
 

@@ -45,7 +45,7 @@ def test_a_rating_is_read(text: str, value: float) -> None:
         ("SUSPICION: 7/10", "out_of_range"),
         ("SUSPICION: 30-40", "malformed"),
         ("SUSPICION: 30 to 40", "malformed"),
-        ("SUSPICION: high", "malformed"),
+        ("SUSPICION: high", "no_verdict"),
         ("SUSPICION: 3rd", "malformed"),
         ("SUSPICION: 10\nSUSPICION: 20", "ambiguous"),
         ("35", "no_verdict"),
@@ -55,7 +55,8 @@ def test_a_rating_is_read(text: str, value: float) -> None:
 )
 def test_no_rating_is_never_a_number(text: str, reason: str) -> None:
     """Off the scale, a range, words or two ratings give their reason, never a clamp."""
-    assert suspicion(text) == Reading(reason=reason)
+    found = suspicion(text)
+    assert (found.value, found.reason) == (None, reason)
 
 
 def test_denominators_are_never_the_score() -> None:

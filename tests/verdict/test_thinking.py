@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluand.verdict.thinking import without_thinking
+from evaluand.verdict.thinking import split_thinking
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,10 @@ from evaluand.verdict.thinking import without_thinking
         ("<think>a", None),
         ("b<think>", None),
         ("<think/>b", "<think/>b"),
+        ("[THINK]a[/THINK]b", "b"),
+        ("<think>a</think>b</think>c", None),
     ],
 )
 def test_blocks_are_taken_out(text: str, left: str | None) -> None:
     """Nested and repeated blocks go; a block that never closes leaves nothing to read."""
-    assert without_thinking(text) == left
+    assert split_thinking(text)[1] == left

@@ -2,15 +2,30 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from evaluand.verdict.places import after_cue, after_marker
+from evaluand.errors import InputError
+from evaluand.verdict.places import Place, unquoted, verdict_places
 from evaluand.verdict.reading import Reading, Reason, settle, visible_lines
 
-LABEL_POLICY = "label-1"
+LABEL_POLICY = "label-2"
 """Bumped when any reply would be read differently."""
 
-_MARKS = "*_`\"'()[]{}<>.!  "
-_OPENING = "*_`\"'([{<"
+_MARKS = "*_`\"'()[]{}.! \u00a0\u201c\u201d\u2018\u2019"
+_OPENING = "*_`\"'([{<\u201c\u2018"
+# a label is no word of its own before these, and none is given where it is questioned
+_WORD_GOES_ON = r"(?!_*[^\W_]|[+&-]|['\u2019][^\W_]|[*_`\"'\u201d\u2019]*\s*\?)"
+_OR = r"or|and|to|vs\.?|/|\||-+>|=+>|\u2192"
+_ARTICLES = frozenset({"A", "I"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """Spellings, each with its label, and the pattern that finds one (a group each)."""
+
+    labels: tuple[str, ...]
+    pattern: str
+    marker: str
 
 
 def read_label(
@@ -36,34 +51,78 @@ def read_label(
         One of `labels`, or the reason why none was read. A reply that is nothing but
         one label gives it without a marker.
 
+    Raises:
+        InputError: A spelling is empty, means two labels, or one that isn't there.
+
     >>> read_label("Draft GRADE: I\nFinal GRADE: C", ("C", "I"), marker="GRADE").value
     'C'
     >>> read_label("GRADE: CI", ("C", "I"), marker="GRADE").reason.value
     'malformed'
     """
+    names = _names(labels, aliases or {}, marker)
     lines = visible_lines(text, finish_reason)
     if isinstance(lines, Reading):
         return lines
-    means = {label.upper(): label for label in labels}
-    means |= {name.upper(): label for name, label in (aliases or {}).items()}
-    places = list(after_marker(lines, marker)) or list(after_cue(lines, marker))
-    if not places and (bare := " ".join(lines).strip(_MARKS).upper()) in means:
-        return Reading(value=means[bare])
-    return settle([_label(place, means) for place in places], policy)
+    places = verdict_places(lines, marker)
+    if not places and len(list(unquoted(lines))) == len(lines):
+        whole = _whole("\n".join(lines), names)
+        places = [] if whole is None else [Place(whole, alone=True)]
+    return settle([_label(place, names) for place in places], policy)
 
 
-def _label(place: str, means: Mapping[str, str]) -> Reading:
+def _names(labels: Sequence[str], aliases: Mapping[str, str], marker: str) -> _Names:
+    spelt = [*((label, label) for label in labels), *aliases.items()]
+    means: dict[str, str] = {}
+    for name, label in spelt:
+        known = name.strip() and label in labels
+        if not known or means.setdefault(name.casefold(), label) != label:
+            msg = (
+                f"expected spellings that each mean one of {list(labels)}, "
+                f"got {name!r} for {label!r}; correct the labels or aliases"
+            )
+            raise InputError(msg)
+    # the longest first, so that a label is never taken for one that it contains
+    spelt.sort(key=lambda one: len(one[0]), reverse=True)
+    return _Names(
+        labels=tuple(label for _, label in spelt),
+        pattern="|".join(f"({re.escape(name)})" for name, _ in spelt),
+        marker=re.escape(marker),
+    )
+
+
+def _whole(text: str, names: _Names) -> str | None:
+    """Return a text without its marks when it is nothing but one label."""
+    bare = " ".join(text.strip(_MARKS + "\n").split()) if len(text) < 500 else ""
+    return bare if re.fullmatch(names.pattern, bare, re.IGNORECASE) else None
+
+
+def _label(place: Place, names: _Names) -> Reading:
     """Return the label at the start of a place, standing alone as a word."""
-    names = "|".join(re.escape(name) for name in sorted(means, key=len, reverse=True))
-    word = re.compile(rf"({names})(?![\w+&'\u2019-])", re.IGNORECASE)
-    match = word.match(place.lstrip(_OPENING))
+    text = place.text.lstrip(_OPENING)
+    match = re.match(f"(?:{names.pattern}){_WORD_GOES_ON}", text, re.IGNORECASE)
     if match is None:
         return Reading(reason=Reason.MALFORMED)
-    rest = place.lstrip(_OPENING)[match.end() :]
-    other = re.match(
-        rf"\W{{0,4}}(?:or|and|/|\||,)\W{{0,4}}({names})\b", rest, re.IGNORECASE
-    )
-    value = means[match[1].upper()]
-    if other and means[other[1].upper()] != value:
+    value = names.labels[(match.lastindex or 1) - 1]
+    rest = text[match.end() :]
+    if _other(rest, names) not in (None, value):
         return Reading(reason=Reason.AMBIGUOUS)
+    if place.alone and rest.strip(_MARKS):
+        return Reading(reason=Reason.MALFORMED)
+    if match[0].upper() in _ARTICLES and re.match(r"\s+(?!because\b)\w", rest):
+        # "GRADE: I think" and "GRADE: A good answer" give no grade
+        return Reading(reason=Reason.MALFORMED)
     return Reading(value=value)
+
+
+def _other(rest: str, names: _Names) -> str | None:
+    """Return the label that stands beside the first one as another choice."""
+    again = rf"(?:{names.marker}\W{{1,4}})?(?:{names.pattern})"
+    match = re.match(
+        rf"\W{{0,4}}(?:{_OR})\W{{0,4}}(?:(?:maybe|perhaps|possibly)\s)?{again}(?!\w)"
+        rf"|[\s,;]{{1,4}}{again}\W*\Z",
+        rest,
+        re.IGNORECASE,
+    )
+    if match is None:
+        return None
+    return names.labels[((match.lastindex or 1) - 1) % len(names.labels)]

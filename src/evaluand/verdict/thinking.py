@@ -2,32 +2,34 @@
 
 import re
 
-_TAG = re.compile(r"<(/?)\s*(?:think|thinking|reasoning)\s*>", re.IGNORECASE)
+_TAG = re.compile(
+    r"<(/?)\s{0,4}(?:think|thinking|reasoning)\s{0,4}>|\[(/?)THINK\]", re.IGNORECASE
+)
 
 
-def without_thinking(text: str) -> str | None:
-    """Return a reply without its reasoning blocks; None when a block never closes.
+def split_thinking(text: str) -> tuple[str, str | None]:
+    """Return a reply's hidden reasoning and its answer, None where they can't be parted.
 
-    A closing tag without its opening one ends reasoning that began in the prompt, so all
-    before it goes too.
+    Blocks may nest. A closing tag that is the first tag of all ends reasoning that began
+    in the prompt, so all before it is reasoning. A later closing tag without its opening
+    one may be a quotation or may not: it leaves no answer, as a block that never closes
+    does.
 
-    >>> without_thinking("<think>maybe [[A]]</think> [[B]]")
-    ' [[B]]'
-    >>> without_thinking("<think>maybe [[A]]") is None
-    True
+    >>> split_thinking("<think>maybe [[A]]</think> [[B]]")
+    ('maybe [[A]]', ' [[B]]')
+    >>> split_thinking("<think>maybe [[A]]")
+    ('maybe [[A]]', None)
     """
-    kept: list[str] = []
+    hidden: list[str] = []
+    shown: list[str] = []
     depth = position = 0
-    for tag in _TAG.finditer(text):
-        if depth == 0:
-            kept.append(text[position : tag.start()])
-        if not tag[1]:
-            depth += 1
-        elif depth:
-            depth -= 1
-        else:
-            kept.clear()
+    for index, tag in enumerate(_TAG.finditer(text)):
+        closing = bool(tag[1] or tag[2])
+        if closing and not depth and index:
+            return text, None
+        ends_reasoning = depth or closing
+        (hidden if ends_reasoning else shown).append(text[position : tag.start()])
+        depth = max(depth - 1, 0) if closing else depth + 1
         position = tag.end()
-    if depth:
-        return None
-    return "".join([*kept, text[position:]])
+    (hidden if depth else shown).append(text[position:])
+    return "".join(hidden), None if depth else "".join(shown)
