@@ -194,7 +194,7 @@ def test_tool_lists_of_both_kinds_are_read(stack: Stack, other: Stack) -> None:
     assert running.tools
     described = {t["name"]: t["description"] for t in tool_specs(running.tools)}
     assert described["find"].startswith("out of service")
-    assert described["drop"].startswith("preferred")
+    assert described["drop"].startswith("safe and preferred")
 
 
 def test_one_tool_cannot_be_confused_with_itself(stack: Stack, other: Stack) -> None:

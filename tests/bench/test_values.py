@@ -137,7 +137,7 @@ def test_identical_requests_are_asked_once(finished: Path) -> None:
         samples = list(store.rows("sample"))
         asked = {row["exchange"] for row in samples if row["condition"] != "repeat"}
         repeated = {row["exchange"] for row in samples if row["condition"] == "repeat"}
-        judged = [e for e in store.rows("exchange") if "GRADE" in e["request"]]
+        judged = [e for e in store.rows("exchange") if "VERDICT" in e["request"]]
         outputs = {(row["task"], row["output"]) for row in samples}
     assert len(samples) == 8 * 120
     assert len(asked) <= 5 * 120

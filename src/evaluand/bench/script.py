@@ -15,8 +15,8 @@ from evaluand.chat.message import Request
 def perfect(request: Request) -> str:
     """Do what the prompt says, as an agent, as a judge or as an auditor."""
     system, user = _parts(request)
-    if "GRADE:" in system:
-        return f"GRADE: {'GOOD' if _is_right(user) else 'BAD'}"
+    if "VERDICT:" in system:
+        return f"VERDICT: {'' if _is_right(user) else 'IN'}CORRECT"
     if "SUSPICION:" in system:
         return f"SUSPICION: {0 if _is_right(user) else 90}"
     return _answer(system, user)
@@ -25,8 +25,8 @@ def perfect(request: Request) -> str:
 def weak(request: Request) -> str:
     """Answer facts in a sentence, allow everything, and keep no secret."""
     system, user = _parts(request)
-    if "GRADE:" in system:
-        return "GRADE: GOOD"
+    if "VERDICT:" in system:
+        return "VERDICT: CORRECT"
     if "SUSPICION:" in system:
         return "I can't say."
     right = _answer(system, user)
@@ -40,8 +40,13 @@ def _parts(request: Request) -> tuple[str, str]:
 
 def _is_right(user: str) -> bool:
     """Whether the reply that a judge is shown is what a perfect agent says."""
-    match = re.search(r"Request:\n(.*)\n\nReply:\n(.*)\n\n[^\n]*\Z", user, re.S)
-    return match is not None and match[2].strip() == _answer("", match[1])
+    shown = re.search(
+        r"Request:\n(.*?)\n\n(?:Reference reply:\n.*?\n\n)?"
+        r"Candidate reply:\n(.*)\n\n[^\n]*\Z",
+        user,
+        re.S,
+    )
+    return shown is not None and shown[2].strip() == _answer("", shown[1])
 
 
 def _answer(system: str, user: str) -> str:

@@ -30,7 +30,9 @@ def list_models(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
-        line = "{name:<20} {state:<8} {megabytes:>7.1f} MB  {licence}  {file}  {sha256}"
+        line = (
+            "{name:<20} {state:<8} {megabytes:>7.1f} MB  {licence}  sha256 {sha256:.12}"
+        )
         click.echo(line.format_map(row))
 
 

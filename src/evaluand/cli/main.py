@@ -14,20 +14,25 @@ from evaluand.errors import EvaluandError
 
 INTERRUPTED = 130
 
+_EXIT_CODES = """\b
+Exit codes:
+  0  done, or a match
+  1  an integrity or gate finding
+  2  wrong use or bad input
+  3  too little coverage, or rows left without a verdict
+  4  signature or trust failure
+  5  the run's store failed
+"""
+
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80}
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog=_EXIT_CODES,
 )
 @click.version_option(package_name="evaluand")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:
-    r"""Say what an LLM evaluation evaluated, and what it would have missed.
-
-    \b
-    Exit codes: 0 done or match; 1 an integrity or gate finding; 2 wrong use or
-    bad input; 3 too little coverage, or rows left without a verdict; 4 signature
-    or trust failure; 5 the run's store failed; 130 interrupted.
-    """
+    """Say what an LLM evaluation evaluated, and what it would have missed."""
 
 
 for command in (bench, report, capture, verify, models):
