@@ -120,11 +120,8 @@ def _record(
     judges: list[Judge],
     command: str,
 ) -> dict[str, Any]:
-    models = {
-        model.name: dict(model.identity)
-        for model in (*(c.model for c in cells), *(j.model for j in judges))
-        if model is not None
-    }
+    models = {c.model.name: dict(c.model.identity) for c in cells if c.model}
+    models |= {f"{j.model.name}, judging": dict(j.model.identity) for j in judges}
     greedy = all(cell.agent.sampling.temperature == 0 for cell in cells)
     return {
         "kind": "bench",

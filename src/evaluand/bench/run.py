@@ -15,7 +15,7 @@ from evaluand.bench import agent as agent_module
 from evaluand.bench.ask import Asker
 from evaluand.bench.fitness import Control, controls
 from evaluand.bench.forecast import Forecast
-from evaluand.bench.judges import Judge
+from evaluand.bench.judges import Judge, short_name
 from evaluand.bench.plan import Cell, Settings, observed_again
 from evaluand.bench.rules import RULES
 from evaluand.bench.suite import N_TASKS
@@ -221,7 +221,7 @@ def _expect(work: Run, units: int) -> None:
 
 def _answers(cells: Sequence[Cell]) -> str:
     cell = cells[0]
-    return f"{cell.model.name if cell.model else cell.stack.name}: answers"
+    return f"{short_name(cell.model.name) if cell.model else cell.stack.name}: answers"
 
 
 def _verdicts(judge: Judge) -> str:

@@ -11,6 +11,7 @@ from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN, Grid
 from evaluand.bench.load import Loaded, load, share
 from evaluand.bench.tamper import CONDITIONS
 from evaluand.bench.task import FAMILIES
+from evaluand.stats.probe import decision_shift_bound
 
 SCHEMA = 1
 TAUS = (0.7, 0.8, 0.9)
@@ -75,7 +76,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
             "command": record["command"],
             "started": record["started"],
         },
-        "notes": _notes(loaded),
+        "notes": [*_notes(loaded), *_matches(described, tampers)],
     }
 
 
@@ -267,6 +268,19 @@ def _notes(loaded: Loaded) -> list[str]:
         notes.append(
             f"{missing} verdicts are missing (not_run): the run is not finished, or an endpoint gave no reply."
         )
+    return notes
+
+
+def _matches(described: Mapping[str, Any], tampers: Sequence[str]) -> list[str]:
+    """Return what it means that a tamper's decisions all equal the clean ones."""
+    notes = []
+    for name in tampers:
+        match = described[name]["decision_match"]
+        if match["value"] == 1.0 and not described[name]["equivalent"]:
+            bound = decision_shift_bound(match["n_clusters"])
+            notes.append(
+                f"All {match['n']} decisions under the {name} tamper equal the clean ones: that bounds the shift at {bound:.1%} (one-sided 95%), it doesn't show that there is none."
+            )
     return notes
 
 

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich import progress as rich_progress
+
     from evaluand.bench.run import Progress
 
 
@@ -31,7 +33,7 @@ def progress() -> Iterator["Progress"]:
 
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=18),
+        BarColumn(bar_width=14),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
     )
@@ -40,7 +42,7 @@ def progress() -> Iterator["Progress"]:
 
 
 class _Told:
-    def __init__(self, bars: "Bars") -> None:  # type: ignore[name-defined]  # noqa: F821
+    def __init__(self, bars: "rich_progress.Progress") -> None:
         self._bars = bars
         self._task = bars.add_task("reading the stack", total=None, left="")
 
@@ -48,17 +50,21 @@ class _Told:
         self._bars.reset(self._task, total=units, description=title)
 
     def advance(self, left_s: float | None) -> None:
-        left = "" if left_s is None else f"about {clock(left_s)} left in all"
+        left = "" if left_s is None else f"about {clock(left_s)} left"
         self._bars.update(self._task, advance=1, left=left)
 
 
 def clock(seconds: float) -> str:
-    """Return a time as minutes and seconds, or hours and minutes.
+    """Return a time as precisely as a forecast deserves.
 
-    >>> clock(75), clock(7300)
-    ('1:15 min', '2:01 h')
+    >>> clock(41.7), clock(750), clock(7500)
+    ('42 s', '12 min', '2 h 05 min')
     """
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
-    return f"{whole // 60}:{whole % 60:02d} min"
+    if seconds < 99.5:
+        return f"{round(seconds)} s"
+    minutes = round(seconds / 60)
+    return (
+        f"{minutes} min"
+        if minutes < 100
+        else f"{minutes // 60} h {minutes % 60:02d} min"
+    )
