@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evaluand.assets.fetch import state_of
 from evaluand.bench.starter import write_reference
 from evaluand.bench.suite import tasks
 from evaluand.cli.main import main
@@ -390,3 +391,67 @@ def test_a_damaged_store_is_named(
     assert main(["report", str(run)]) == 5
     assert "run.sqlite" in capsys.readouterr().err
     assert database.read_bytes().startswith(b"not a database")
+
+
+def test_damaged_and_missing_weights_are_named(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Weights that are not here, are none, or are cut short give exit 2 and their name."""
+    stack = write_reference(tmp_path / "stack")
+    own = "endpoint: local:mine\n  weights: w.gguf"
+    stack.write_text(
+        stack.read_text().replace("endpoint: local:qwen2.5-coder-1.5b", own)
+    )
+    arguments = ["bench", str(stack), "-o", str(tmp_path / "run"), "--tasks", "1"]
+    arguments += ["--substitute", "scripted", "--judge", "none", "--auditor", "none"]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert "model.weights: expected a file" in error
+    assert "w.gguf" in error
+    weights = stack.parent / "w.gguf"
+    weights.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 40)
+    assert main(arguments) == 2
+    assert "w.gguf" in capsys.readouterr().err
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.delenv("EVALUAND_MODELS", raising=False)
+    assert main(["bench", "-o", str(tmp_path / "other")]) == 2
+    assert "evaluand models pull qwen2.5-coder-1.5b" in capsys.readouterr().err
+
+
+def pulled(name: str) -> bool:
+    """Whether a catalogue model is on this machine."""
+    return state_of(name) == "present"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not pulled("smollm2-135m"),
+    reason="smollm2-135m isn't pulled; run: evaluand models pull smollm2-135m",
+)
+def test_a_real_small_model_runs_from_stack_to_page(tmp_path: Path) -> None:
+    """llama.cpp answers and judges; only the tampered components move; a rerun asks nothing."""
+    run = tmp_path / "run"
+    model = "local:smollm2-135m"
+    arguments = ["bench", "-o", str(run), "--model", model, "--substitute", "scripted"]
+    arguments += ["--judge", model, "--auditor", "none", "--tasks", "2"]
+    arguments += ["--conditions", "clean,repeat,model,prompt,postprocessor"]
+    assert main(arguments) == 0
+    summary = json.loads((run / "summary.json").read_text())
+    assert not summary["conditions"]["clean"]["evaluators"]["standard"]["unassessed"]
+    moved = {
+        name: {kind for kind, rate in rates.items() if rate}
+        for name, rates in summary["localisation"].items()
+    }
+    assert moved["clean"] == moved["repeat"] == set()
+    assert moved["prompt"] == {"system_prompt"}
+    assert moved["postprocessor"] == {"postprocessor"}
+    # a script has no tokenizer of its own, so that goes with the weights
+    assert moved["model"] == {"model", "tokenizer"}
+    fitness = {e["name"]: e["fitness"] for e in summary["evaluators"]}
+    assert fitness["judge:smollm2-135m"]["state"] in ("fit", "unfit", "inconclusive")
+    asked = summary["cost"]["asked"]
+    assert main(arguments) == 0
+    again = json.loads((run / "summary.json").read_text())
+    assert again["cost"]["asked"] == asked
