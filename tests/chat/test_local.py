@@ -283,9 +283,9 @@ def test_a_child_that_hangs_is_killed(
     assert asyncio.run(scenario()) == -signal.SIGKILL
 
 
-def test_the_catalogues_weights_are_found_by_name(weights: Path) -> None:
-    """local:NAME takes the verified file of the catalogue, and its digest as identity."""
-    model = resolve("local:smollm2-135m", scripts={})
+def test_the_catalogues_weights_are_known_by_their_digest(weights: Path) -> None:
+    """The file that the catalogue verified is served, and its digest is the identity."""
+    model = resolve("local:smollm2-135m", scripts={}, weights=weights)
     assert isinstance(model, LocalModel)
     assert model.weights == weights
     assert model.identity["weights"] == CATALOG["smollm2-135m"].sha256
