@@ -16,6 +16,7 @@ from evaluand.assets.fetch import state_of
 from evaluand.bench.starter import write_reference
 from evaluand.bench.suite import tasks
 from evaluand.cli.main import main
+from evaluand.store import Store
 
 SCRIPTED = ["--model", "scripted", "--tasks", "10"]
 
@@ -455,3 +456,53 @@ def test_a_real_small_model_runs_from_stack_to_page(tmp_path: Path) -> None:
     assert main(arguments) == 0
     again = json.loads((run / "summary.json").read_text())
     assert again["cost"]["asked"] == asked
+
+
+def test_what_logs_in_to_an_endpoint_is_kept_nowhere(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    desk: Any,
+) -> None:
+    """A key in the environment and a password in the URL are in no file and no message."""
+    monkeypatch.setenv("EVALUAND_API_KEY", "sk-planted-key")
+    run = tmp_path / "run"
+    desk.url = desk.url.replace("://", "://user:planted-word@")
+    monkeypatch.setattr(sys, "argv", ["evaluand", *desk_arguments(desk, run)])
+    assert main() == 0
+    desk.fails_after = 0
+    other = desk_arguments(desk, tmp_path / "other")
+    assert main(other) == 3
+    said = "".join(capsys.readouterr())
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) > 5
+    for content in (said.encode(), *(path.read_bytes() for path in kept)):
+        assert b"planted" not in content
+
+
+def test_two_judges_of_one_name_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Judges that a table couldn't tell apart are named before anything is asked."""
+    judges = [
+        "--judge",
+        "http://127.0.0.1:1/v1#j",
+        "--judge",
+        "http://127.0.0.1:2/v1#j",
+    ]
+    run = ["bench", "-o", str(tmp_path / "run"), *SCRIPTED, *judges]
+    assert main(run) == 2
+    assert "two would be called judge:j" in capsys.readouterr().err
+
+
+def test_a_run_that_has_not_begun_has_no_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder with a record and an empty store says how to start."""
+    run = tmp_path / "run"
+    assert main(["bench", "-o", str(run), *SCRIPTED]) == 0
+    for path in run.glob("run.sqlite*"):
+        path.unlink()
+    Store(run / "run.sqlite").close()
+    assert main(["report", str(run)]) == 2
+    assert "has not begun" in capsys.readouterr().err

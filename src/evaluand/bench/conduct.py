@@ -20,6 +20,7 @@ from evaluand.bench.run import Progress, Run, run
 from evaluand.bench.suite import NAME, VERSION
 from evaluand.chat.client import Model
 from evaluand.digest import sha256_hex, value_digest
+from evaluand.errors import InputError
 from evaluand.identity.manifest import COVERAGE, Manifest
 from evaluand.identity.stack import Stack
 from evaluand.store import Store, exclusive
@@ -89,6 +90,7 @@ def conduct(
         *(judge(sources.open_judge(name)) for name in settings.judges),
         *(auditor(sources.open_judge(name)) for name in settings.auditors),
     ]
+    _check_names(judges)
     with exclusive(folder):
         record = begin(folder, _record(settings, sources, cells, judges, command))
         settled = plan.with_tasks(settings, record["tasks"])
@@ -111,6 +113,14 @@ def conduct(
         reused=asker.counts["reused"],
         failures=tuple(asker.failures),
     )
+
+
+def _check_names(judges: list[Judge]) -> None:
+    names = [judge.name for judge in judges]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        msg = f"--judge, --auditor: two would be called {twice[0]}; serve them under different ids"
+        raise InputError(msg)
 
 
 def _record(
@@ -148,7 +158,7 @@ def _record(
         },
         "versions": _versions(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": command,
+        "command": plan.shown(command),
     }
 
 

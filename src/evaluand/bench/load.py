@@ -62,6 +62,15 @@ def load(folder: Path) -> Loaded:
         }
         controls = _control_rows(store)
         cost = _cost(store)
+    unread = [
+        f"{pair}/{condition}"
+        for pair in record["stack"]
+        for condition in settings["conditions"]
+        if f"{pair}/{condition}" not in manifests
+    ]
+    if unread:
+        msg = f"{folder}: this run has not begun (no manifest of {unread[0]}); start it with: {record['command']}"
+        raise InputError(msg)
     names = {
         e["digest"]: e["name"] for e in record["evaluators"] if e["kind"] != "identity"
     }

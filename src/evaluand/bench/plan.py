@@ -52,6 +52,9 @@ class Settings:
     def document(self) -> dict[str, Any]:
         """Return the settings as a JSON value."""
         value = asdict(self)
+        value["pairs"] = [[m and shown(m) for m in pair] for pair in self.pairs]
+        value["judges"] = [shown(model) for model in self.judges]
+        value["auditors"] = [shown(model) for model in self.auditors]
         return {
             key: list(item) if isinstance(item, tuple) else item
             for key, item in value.items()
@@ -190,7 +193,16 @@ def observed_again(made: Sequence[Cell]) -> list[Manifest]:
 
 def pair_name(declared: Stack, substitute: Stack) -> str:
     """Return a pair's name, declared to substituted."""
-    return f"{declared.model.endpoint} -> {substitute.model.endpoint}"
+    return f"{shown(declared.model.endpoint)} -> {shown(substitute.model.endpoint)}"
+
+
+def shown(text: str) -> str:
+    """Return a model's name, or a command with some in it, without what logs in to them.
+
+    >>> shown("bench --model http://me:key@host/v1#id")
+    'bench --model http://host/v1#id'
+    """
+    return re.sub(r"(https?://)[^/\s#]*@", r"\1", text)
 
 
 def _check_stack(stack: Stack) -> None:
