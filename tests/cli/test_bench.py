@@ -506,3 +506,46 @@ def test_a_run_that_has_not_begun_has_no_report(
     Store(run / "run.sqlite").close()
     assert main(["report", str(run)]) == 2
     assert "has not begun" in capsys.readouterr().err
+
+
+def test_a_stack_edited_between_two_starts_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A resumed run whose prompt changed would mix two stacks; nothing is overwritten."""
+    stack = write_reference(tmp_path / "stack")
+    run = tmp_path / "run"
+    arguments = ["bench", str(stack), "-o", str(run), *SCRIPTED]
+    assert main(arguments) == 0
+    before = (run / "summary.json").read_bytes()
+    prompt = stack.parent / "prompts" / "system.md"
+    prompt.write_text(prompt.read_text() + "Be generous.\n")
+    assert main(arguments) in (1, 2)
+    assert "system_prompt" in capsys.readouterr().err
+    assert (run / "summary.json").read_bytes() == before
+
+
+CHANGING_AGENT = """
+from pathlib import Path
+
+
+def respond(task, stack):
+    Path(stack.root, "weights.bin").write_bytes(b"other")
+    return task.answer
+"""
+
+
+def test_a_stack_that_changes_while_it_runs_is_a_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Weights that are not what they were when the run began give exit 1, named."""
+    stack = write_reference(tmp_path / "stack")
+    (stack.parent / "agent.py").write_text(CHANGING_AGENT)
+    (stack.parent / "weights.bin").write_bytes(b"declared")
+    own = "endpoint: scripted\n  weights: weights.bin"
+    text = stack.read_text().replace("endpoint: local:qwen2.5-coder-1.5b", own)
+    stack.write_text(text + "respond: agent.py:respond\n")
+    run = ["bench", str(stack), "-o", str(tmp_path / "run"), "--tasks", "5"]
+    run += ["--substitute", "scripted:weak", "--judge", "none", "--auditor", "none"]
+    assert main(run) == 1
+    error = capsys.readouterr().err
+    assert "model changed since this run began" in error

@@ -5,13 +5,11 @@ again. Requests with a common prefix are asked together, one model at a time, so
 local engine keeps its prefix warm.
 """
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from evaluand.bench import agent as agent_module
 from evaluand.bench.ask import Asker
 from evaluand.bench.fitness import Control, controls
 from evaluand.bench.forecast import Forecast
@@ -21,10 +19,10 @@ from evaluand.bench.rules import RULES
 from evaluand.bench.suite import N_TASKS
 from evaluand.bench.suite import tasks as suite_tasks
 from evaluand.bench.task import Task
+from evaluand.bench.unit import Unit, sample_row, stored_output
 from evaluand.chat.client import Model
-from evaluand.digest import value_digest
 from evaluand.engine import local
-from evaluand.errors import InputError
+from evaluand.errors import InputError, IntegrityError
 from evaluand.identity.manifest import Manifest
 from evaluand.outcome import Outcome
 from evaluand.store import Store, json_text
@@ -49,43 +47,6 @@ class Progress(Protocol):
 
     def advance(self, left_s: float | None) -> None:
         """One unit is done; the whole run has about so many seconds left."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unit:
-    """One task in one cell under one seed."""
-
-    cell: Cell
-    seed: int
-    task: Task
-
-    @property
-    def draw(self) -> str:
-        """What tells a fresh draw of the same request apart.
-
-        At temperature 0 conditions share replies, but for the A/A one; above it each
-        condition draws its own (seed and all else being equal).
-        """
-        condition = self.cell.condition
-        greedy = self.cell.agent.sampling.temperature == 0
-        return condition.draw if greedy else condition.name
-
-    @property
-    def key(self) -> str:
-        """SHA-256 of all that can change this sample."""
-        cell = self.cell
-        return value_digest(
-            {
-                "deployment": cell.observed.identity_digest,
-                "model": dict(cell.model.identity) if cell.model else None,
-                "agent": agent_module.VERSION,
-                "pair": cell.pair,
-                "condition": cell.condition.name,
-                "draw": self.draw,
-                "seed": self.seed,
-                "task": self.task.digest,
-            }
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,15 +122,16 @@ def record_manifests(
         IntegrityError: Naming the cell and the components that moved.
     """
     for cell, manifest in zip(cells, manifests, strict=True):
-        document = json_text(
-            {kind: component.digest for kind, component in manifest.components.items()}
-        )
-        store.put(
-            "manifest", {"cell": cell.name, "moment": moment}, {"document": document}
-        )
-        store.put(
-            "manifest", {"cell": cell.name, "moment": "before"}, {"document": document}
-        )
+        digests = {kind: each.digest for kind, each in manifest.components.items()}
+        first = store.get("manifest", {"cell": cell.name, "moment": "before"})
+        began = digests if first is None else json.loads(first["document"])
+        kinds = began.keys() | digests.keys()
+        moved = sorted(k for k in kinds if began.get(k) != digests.get(k))
+        if moved:
+            msg = f"{cell.name}: {', '.join(moved)} changed since this run began, so its rows would mix two stacks; restore it, or start afresh in another folder"
+            raise IntegrityError(msg)
+        key = {"cell": cell.name, "moment": moment}
+        store.put("manifest", key, {"document": json_text(digests)})
 
 
 async def _controls(work: Run, asker: Asker) -> None:
@@ -242,7 +204,7 @@ async def _samples(work: Run, asker: Asker, units: Sequence[Unit]) -> None:
 
 def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
     async def one(unit: Unit) -> None:
-        row = await _sample(unit, asker)
+        row = await sample_row(unit, asker)
         if row is not None:
             work.store.put("sample", {"key": unit.key}, row)
         work.advance()
@@ -250,52 +212,9 @@ def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
     return one
 
 
-async def _sample(unit: Unit, asker: Asker) -> dict[str, Any] | None:
-    """Return a sample's row, or None when no reply came this time."""
-    cell, task = unit.cell, unit.task
-    row: dict[str, Any] = {
-        "pair": cell.pair,
-        "seed": unit.seed,
-        "condition": cell.condition.name,
-        "task": task.id,
-        "exchange": None,
-        "output": None,
-        "reason": "",
-        "truncated": 0,
-    }
-    if cell.model is None:
-        return row | {"output": json_text(await _own_agent(unit))}
-    request = cell.agent.request(task.prompt)
-    answer = await asker.ask(cell.model, request, draw=unit.draw)
-    if not answer.key:
-        return None
-    row["exchange"] = answer.key
-    if answer.reason:
-        return row | {"reason": answer.reason}
-    output = cell.agent.output(task.prompt, answer.text)
-    cut = int(answer.finish_reason == "length")
-    return row | {"output": json_text(output), "truncated": cut}
-
-
-async def _own_agent(unit: Unit) -> str:
-    respond = unit.cell.respond
-    if respond is None:
-        msg = f"stack {unit.cell.stack.name} has neither a model nor respond"
-        raise InputError(msg)
-    try:
-        output = await asyncio.to_thread(respond, unit.task, unit.cell.stack)
-    except Exception as error:
-        msg = f"respond raised {type(error).__name__} on {unit.task.id}: {error}"
-        raise InputError(msg) from error
-    if not isinstance(output, str):
-        msg = f"respond must return text, got {type(output).__name__} on {unit.task.id}"
-        raise InputError(msg)
-    return output
-
-
 def _rules(work: Run, units: Sequence[Unit]) -> None:
     for unit in units:
-        output = _output(work.store, unit)
+        output = stored_output(work.store, unit)
         for name in work.settings.rules if output is not None else ():
             rule = RULES[name]
             key = {"sample": unit.key, "evaluator": rule.digest}
@@ -307,7 +226,7 @@ async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) 
     waiting: dict[tuple[str, str], list[Unit]] = {}
     for unit in units:
         key = {"sample": unit.key, "evaluator": judge.digest}
-        output = _output(work.store, unit)
+        output = stored_output(work.store, unit)
         if output is not None and work.store.get("score", key) is None:
             waiting.setdefault((unit.task.digest, output), []).append(unit)
 
@@ -395,14 +314,6 @@ def _warm(units: Sequence[Unit]) -> list[Unit]:
         return (messages[0].content, messages[-1].content)
 
     return sorted(units, key=prefix)
-
-
-def _output(store: Store, unit: Unit) -> str | None:
-    sample = store.get("sample", {"key": unit.key})
-    if sample is None or sample["output"] is None:
-        return None
-    output: str = json.loads(sample["output"])
-    return output
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
