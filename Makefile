@@ -31,11 +31,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.local: $(BIN)/python requirements/local.txt pyproject.toml
-	$(BIN)/pip install --quiet --require-hashes -r requirements/local.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/local.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python requirements/dev.txt pyproject.toml
-	$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@ $(VENV)/.local
