@@ -1,6 +1,8 @@
 """Hidden reasoning is taken out whole, or the reply holds no verdict."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluand.verdict.thinking import split_thinking
 
@@ -24,3 +26,19 @@ from evaluand.verdict.thinking import split_thinking
 def test_blocks_are_taken_out(text: str, left: str | None) -> None:
     """Nested and repeated blocks go; a block that never closes leaves nothing to read."""
     assert split_thinking(text)[1] == left
+
+
+def test_what_is_taken_out_is_kept() -> None:
+    """The reasoning is returned beside the answer, whichever way it was marked."""
+    assert split_thinking("<think>a</think>b<think>c</think>d") == ("ac", "bd")
+    assert split_thinking("a</think>b") == ("a", "b")
+    assert split_thinking("b<think>a") == ("a", None)
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "[THINK]", "a"])).map("".join))
+def test_no_tag_is_left_in_an_answer(text: str) -> None:
+    """Any order of tags gives an answer without one, or none."""
+    hidden, answer = split_thinking(text)
+    if answer is not None:
+        assert "think" not in answer.lower()
+        assert hidden.count("a") + answer.count("a") == text.count("a")

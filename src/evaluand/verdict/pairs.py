@@ -7,6 +7,8 @@ from evaluand.verdict.places import bracketed
 from evaluand.verdict.reading import Reading, Reason, settle, visible_lines
 from evaluand.verdict.reference import FIVE, arena_hard_pair, fastchat_pair
 
+__all__ = ["FIVE", "PAIR_POLICY", "THREE", "read_pair"]
+
 PAIR_POLICY = "pair-1"
 """Bumped when any reply would be read differently."""
 
