@@ -69,7 +69,11 @@ class Store:
             uri = f"{path.absolute().as_uri()}?mode={mode}"
             self._db = sqlite3.connect(uri, uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
-            self._open(readonly=readonly)
+            try:
+                self._open(readonly=readonly)
+            except BaseException:
+                self._db.close()
+                raise
 
     def _open(self, *, readonly: bool) -> None:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -159,7 +163,8 @@ class Store:
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            # where SQLite quotes damaged bytes in its message, Python can't decode that
             msg = f"{self.path}: the run's database failed: {error}; finished rows stay readable, and the run resumes once this is mended"
             raise StoreError(msg) from error
 
