@@ -195,7 +195,14 @@ def test_damage_never_crashes(
 def test_damage_that_sqlite_quotes_is_named(tmp_path: Path, good: Path) -> None:
     """A schema whose own text is no UTF-8 any more is a StoreError like other damage."""
     path = tmp_path / "s"
-    path.write_bytes(good.read_bytes().replace(b"CREATE TABLE score", b"\xf5\xd9" * 9))
+    damage = (
+        (b"scorescore", b"\xf5\xd9\xf5\xd9\xf5score"),
+        (b"TABLE score", b"T\xf5BLE score"),
+    )
+    whole = good.read_bytes()
+    for there, instead in damage:
+        whole = whole.replace(there, instead)
+    path.write_bytes(whole)
     with pytest.raises(StoreError, match="the run's database failed"):
         Store(path, readonly=True)
 
