@@ -1,6 +1,5 @@
 """The run's database: written once, kept through kills, and never a crash."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluand.errors import InputError, IntegrityError, StoreError
-from evaluand.store import Store, exclusive, json_text
+from evaluand.store import Store, exclusive, json_text, json_value
 
 EXCHANGE: dict[str, Any] = {
     "model": "m",
@@ -85,13 +84,29 @@ def test_any_text_survives_the_store(text: str, tmp_path_factory: Any) -> None:
     with Store(path, readonly=True) as store:
         row = store.get("exchange", {"key": "a"})
     assert row is not None
-    assert json.loads(row["reply"]) == text
+    assert json_value(row["reply"], path=path) == text
+
+
+@pytest.mark.parametrize("column", ["", "{", "\ufffd", b"\xff\x00", 7])
+def test_a_column_that_was_never_written_is_named(column: Any) -> None:
+    """What is no JSON any more is damage: a StoreError with the database's path."""
+    with pytest.raises(StoreError, match=r"run\.sqlite: .* is damaged: expected JSON"):
+        json_value(column, path=Path("run.sqlite"))
 
 
 def test_a_missing_row_is_none(tmp_path: Path) -> None:
     """What was never written is None, not an error."""
     with Store(tmp_path / "s") as store:
         assert store.get("exchange", {"key": "a"}) is None
+
+
+def test_half_read_rows_outlive_the_store(tmp_path: Path) -> None:
+    """Who stops in the middle of a table, as an error makes one do, leaves no error behind."""
+    filled(tmp_path / "s", 3)
+    with Store(tmp_path / "s", readonly=True) as store:
+        rows = store.rows("exchange")
+        assert next(rows)["key"] == "0000"
+    rows.close()
 
 
 def test_a_row_is_seen_by_others_once_committed(tmp_path: Path) -> None:

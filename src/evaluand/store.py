@@ -141,7 +141,9 @@ class Store:
     def rows(self, table: str) -> Iterator[sqlite3.Row]:
         """Yield every row of a table in key order."""
         with self._named_errors():
-            yield from self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
+            found = self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
+            for row in found:  # noqa: UP028 - `yield from` closes a half-read cursor, which fails once the database is closed
+                yield row
 
     def _check_duplicate(
         self, table: str, key: Mapping[str, Any], row: Mapping[str, Any]
@@ -194,3 +196,20 @@ def exclusive(folder: Path) -> Iterator[None]:
 def json_text(value: object) -> str:
     """Return a JSON value as a column's text: exact for NUL and lone surrogates too."""
     return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
+def json_value(text: str, *, path: Path) -> Any:
+    """Return the value of a column that `json_text` wrote.
+
+    Args:
+        text: The column.
+        path: The database, for the error message.
+
+    Raises:
+        StoreError: If that isn't what was written.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        msg = f"{path}: the run's database is damaged: expected JSON, got {text!r:.40}"
+        raise StoreError(msg) from error

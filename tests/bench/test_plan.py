@@ -67,6 +67,7 @@ def test_what_is_no_pair_is_named(text: str) -> None:
         ({"conditions": ()}, "--conditions: clean must be among them"),
         ({"conditions": ("clean", "clean")}, "--conditions: expected distinct"),
         ({"rules": ("vibes",)}, "--evaluators: .* got 'vibes'"),
+        ({"rules": ("strict", "strict")}, "--evaluators: expected distinct values"),
         ({"coverage": "some"}, "--coverage: expected .* got 'some'"),
         ({"seeds": ()}, r"--seeds: expected distinct values, got \(\)"),
         ({"seeds": (1, 1)}, "--seeds: expected distinct values"),

@@ -24,9 +24,19 @@ def test_eight_evaluators_fit_eighty_columns(summary: Summary) -> None:
     lines = ladder_text(summary).splitlines()
     heads = [line for line in lines if line.startswith("accepted, %")]
     assert len(heads) == 1
-    assert "judge5!" in heads[0]
-    assert "judge5! = judge-0.5b, unfit" in lines
-    assert lines[-1] == "The identity check caught 6 of 6 with no sample."
+    assert heads[0].endswith(" judge1! judge2 auditor! identity")
+    assert "judge1! = judge-0.5b, unfit" in lines
+    assert lines[1].endswith("check caught 6 of 6 with no sample.")
+    assert lines[2].startswith("120 samples per condition")
+
+
+def test_marks_that_do_not_occur_are_not_explained(summary: Summary) -> None:
+    """The legend holds what the tables hold."""
+    for each in summary["blind_at"]["0.8"].values():
+        each["clean_falls_short"] = False
+    assert "x clean itself" not in ladder_text(summary)
+    summary["blind_at"]["0.8"]["standard"]["clean_falls_short"] = True
+    assert "x clean itself" in ladder_text(summary)
 
 
 def test_undefined_is_a_dash(summary: Summary) -> None:
@@ -74,4 +84,4 @@ def test_without_evaluators_there_is_no_table(summary: Summary) -> None:
 def test_a_long_condition_is_shortened(summary: Summary) -> None:
     """A label wider than its column ends in an ellipsis."""
     summary["conditions"]["a-very-long-condition"] = summary["conditions"]["model"]
-    assert "a-very-long-co…" in ladder_text(summary)
+    assert "a-very-long-c…" in ladder_text(summary)

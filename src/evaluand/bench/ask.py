@@ -1,7 +1,6 @@
 """Ask a model once for each distinct request, and keep what it said in the store."""
 
 import asyncio
-import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from evaluand.chat.client import Model
 from evaluand.chat.message import Reply, Request, request_value
 from evaluand.digest import value_digest
 from evaluand.errors import ModelError, RequestRefusedError
-from evaluand.store import Store, json_text
+from evaluand.store import Store, json_text, json_value
 
 FAILURES_IN_A_ROW = 3
 """Requests without a reply after which an endpoint counts as down."""
@@ -61,7 +60,7 @@ class Asker:
         stored = self.store.get("exchange", {"key": key})
         if stored is not None:
             self.counts["reused"] += 1
-            reply = json.loads(stored["reply"])
+            reply = json_value(stored["reply"], path=self.store.path)
             return _answer(key, reply, stored["finish_reason"])
         if key in self._flying:
             self.counts["reused"] += 1

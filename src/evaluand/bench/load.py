@@ -1,6 +1,5 @@
 """A run folder read back: what was planned, what was observed, what came out."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import Any
 from evaluand.bench.grid import NOT_RUN, Grid, Row, clusters
 from evaluand.bench.record import DATABASE, read_record
 from evaluand.bench.suite import tasks
-from evaluand.errors import InputError, IntegrityError
+from evaluand.errors import InputError, IntegrityError, StoreError
 from evaluand.identity.manifest import COVERAGE
 from evaluand.outcome import Outcome, Status
 from evaluand.seeds import generator
 from evaluand.stats.cluster import resample
-from evaluand.store import Store
+from evaluand.store import Store, json_value
 
 N_DRAWS = 2000
 
@@ -56,7 +55,7 @@ def load(folder: Path) -> Loaded:
         samples = _sample_rows(store)
         scores = _score_rows(store)
         manifests = {
-            row["cell"]: json.loads(row["document"])
+            row["cell"]: json_value(row["document"], path=store.path)
             for row in store.rows("manifest")
             if row["moment"] == "before"
         }
@@ -71,8 +70,8 @@ def load(folder: Path) -> Loaded:
     if unread:
         msg = f"{folder}: this run has not begun (no manifest of {unread[0]}); start it with: {record['command']}"
         raise InputError(msg)
-    names = {
-        e["digest"]: e["name"] for e in record["evaluators"] if e["kind"] != "identity"
+    digests = {
+        e["name"]: e["digest"] for e in record["evaluators"] if e["kind"] != "identity"
     }
     conditions = settings["conditions"]
     found = {
@@ -90,7 +89,7 @@ def load(folder: Path) -> Loaded:
         outcomes={
             (c, name): [_outcome(s, digest, scores) for s in found[c]]
             for c in conditions
-            for digest, name in names.items()
+            for name, digest in digests.items()
         },
         resamples=draws,
     )
@@ -127,14 +126,13 @@ def _sample_rows(store: Store) -> dict[_Key, dict[str, Any]]:
         if key in samples:
             msg = f"{store.path}: two samples stand at {key}; the stack or the agent changed between resumes, so run afresh in a new folder"
             raise IntegrityError(msg)
-        output = None if row["output"] is None else json.loads(row["output"])
-        samples[key] = {**dict(row), "output": output}
+        samples[key] = {**dict(row), "output": _value(row["output"], store)}
     return samples
 
 
 def _score_rows(store: Store) -> dict[tuple[str, str], Outcome]:
     return {
-        (row["sample"], row["evaluator"]): _read_outcome(row)
+        (row["sample"], row["evaluator"]): _read_outcome(row, store)
         for row in store.rows("score")
     }
 
@@ -142,13 +140,23 @@ def _score_rows(store: Store) -> dict[tuple[str, str], Outcome]:
 def _control_rows(store: Store) -> dict[str, dict[str, Outcome]]:
     controls: dict[str, dict[str, Outcome]] = {}
     for row in store.rows("control"):
-        controls.setdefault(row["evaluator"], {})[row["item"]] = _read_outcome(row)
+        controls.setdefault(row["evaluator"], {})[row["item"]] = _read_outcome(
+            row, store
+        )
     return controls
 
 
-def _read_outcome(row: Any) -> Outcome:
-    value = None if row["value"] is None else json.loads(row["value"])
-    return Outcome(Status(row["outcome"]), row["reason"], value)
+def _read_outcome(row: Any, store: Store) -> Outcome:
+    value = _value(row["value"], store)
+    try:
+        return Outcome(Status(row["outcome"]), row["reason"], value)
+    except ValueError as error:
+        msg = f"{store.path}: the run's database is damaged: {error}"
+        raise StoreError(msg) from error
+
+
+def _value(column: str | None, store: Store) -> Any:
+    return None if column is None else json_value(column, path=store.path)
 
 
 def _outcome(

@@ -145,11 +145,14 @@ def check(settings: Settings) -> None:
         raise InputError(msg)
     for option, values in (
         ("--conditions", settings.conditions),
+        ("--evaluators", settings.rules),
         ("--seeds", settings.seeds),
         ("--judge", settings.judges),
         ("--pair", settings.pairs),
     ):
-        if len(set(values)) != len(values) or (not values and option != "--judge"):
+        if len(set(values)) != len(values) or (
+            not values and option not in ("--evaluators", "--judge")
+        ):
             msg = f"{option}: expected distinct values, got {values!r}"
             raise InputError(msg)
 

@@ -5,7 +5,6 @@ again. Requests with a common prefix are asked together, one model at a time, so
 local engine keeps its prefix warm.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -25,7 +24,7 @@ from evaluand.engine import local
 from evaluand.errors import InputError, IntegrityError
 from evaluand.identity.manifest import Manifest
 from evaluand.outcome import Outcome
-from evaluand.store import Store, json_text
+from evaluand.store import Store, json_text, json_value
 
 Item = TypeVar("Item")
 
@@ -124,7 +123,9 @@ def record_manifests(
     for cell, manifest in zip(cells, manifests, strict=True):
         digests = {kind: each.digest for kind, each in manifest.components.items()}
         first = store.get("manifest", {"cell": cell.name, "moment": "before"})
-        began = digests if first is None else json.loads(first["document"])
+        began = (
+            digests if first is None else json_value(first["document"], path=store.path)
+        )
         kinds = began.keys() | digests.keys()
         moved = sorted(k for k in kinds if began.get(k) != digests.get(k))
         if moved:

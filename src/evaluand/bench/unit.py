@@ -1,7 +1,6 @@
 """One unit of a bench: one task in one cell under one seed, and how its sample comes."""
 
 import asyncio
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from evaluand.bench.plan import Cell
 from evaluand.bench.task import Task
 from evaluand.digest import value_digest
 from evaluand.errors import InputError
-from evaluand.store import Store, json_text
+from evaluand.store import Store, json_text, json_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,5 +103,5 @@ def stored_output(store: Store, unit: Unit) -> str | None:
     sample = store.get("sample", {"key": unit.key})
     if sample is None or sample["output"] is None:
         return None
-    output: str = json.loads(sample["output"])
+    output: str = json_value(sample["output"], path=store.path)
     return output

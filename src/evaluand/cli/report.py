@@ -37,4 +37,4 @@ def print_ladder(summary: dict[str, Any], run: Path) -> None:
     from evaluand.report.text import ladder_text
 
     click.echo(ladder_text(summary))
-    click.echo(f"\nReport: {run / 'report.html'}")
+    click.echo(f"Report: {run / 'report.html'}")

@@ -8,7 +8,7 @@ from evaluand.report import answer, ladder
 from evaluand.report.number import DASH, percent, points, tau_label
 from evaluand.report.visible import visible
 
-_LABEL = 15
+_LABEL = 14  # mutation score
 _HEAD = 8  # the longest head of a column
 _CELL = 6  # the longest cell: +100.0
 
@@ -28,15 +28,22 @@ def ladder_text(summary: Mapping[str, Any], *, width: int = 80) -> str:
     names = ladder.evaluators(summary)
     short = _shortened(names, ladder.states(summary))
     lines = _head(summary, width)
-    for some in _side_by_side(names, short, width):
-        lines += ["", *_table(summary, some, short)]
-    lines += ["", *_legend(summary, names, short, width)]
+    tables = [
+        line
+        for some in _side_by_side(names, short, width)
+        for line in ("", *_table(summary, some, short))
+    ]
+    lines += tables
+    lines += ["", *_legend(summary, short, width, "\n".join(tables))]
     return "\n".join(lines) + "\n"
 
 
 def _head(summary: Mapping[str, Any], width: int) -> list[str]:
     label = ["scripted, no model"] if summary["scripted"] else []
-    return label + _wrapped(visible(answer.sentence(summary)), width)
+    samples = summary["conditions"]["clean"]["n"]
+    count = f"{samples} samples per condition; intervals stand in the report."
+    sentence = visible(answer.sentence(summary))
+    return label + _wrapped(sentence, width) + _wrapped(count, width)
 
 
 def _side_by_side(
@@ -114,43 +121,48 @@ def _bare(value: float | None) -> str:
 
 
 def _shortened(names: Sequence[str], states: Mapping[str, str]) -> dict[str, str]:
-    """Return a column head for each name: itself where it fits, else with its number.
+    """Return a column head for each name: itself where it fits, else its kind.
 
-    >>> _shortened(
-    ...     ["strict", "judge:local:a"], {"strict": "fit", "judge:local:a": "unfit"}
-    ... )
-    {'strict': 'strict', 'judge:local:a': 'judge2!'}
+    Several of one kind are numbered.
+
+    >>> named = {"strict": "fit", "judge:local:a": "fit", "judge:local:b": "unfit"}
+    >>> list(_shortened(list(named), named).values())
+    ['strict', 'judge1', 'judge2!']
     """
+    marks = {name: "" if states[name] == "fit" else "!" for name in names}
+    shown = {name: visible(name) for name in names}
+    long = [name for name in names if len(shown[name] + marks[name]) > _HEAD]
+    kinds = {name: re.split("[-:/_. ]", shown[name], maxsplit=1)[0] for name in long}
     heads = {}
-    for place, name in enumerate(names, start=1):
-        mark = "" if states[name] == "fit" else "!"
-        head = visible(name)
-        if len(head) + len(mark) > _HEAD:
-            stem = re.split("[-:/_. ]", head, maxsplit=1)[0]
-            head = stem[: _HEAD - len(mark) - len(str(place))] + str(place)
-        heads[name] = head + mark
+    for name in names:
+        head = shown[name]
+        if name in kinds:
+            alike = [each for each in long if kinds[each] == kinds[name]]
+            number = f"{alike.index(name) + 1}" if len(alike) > 1 else ""
+            head = kinds[name][: _HEAD - len(marks[name] + number)] + number
+        heads[name] = head + marks[name]
     return heads
 
 
 def _legend(
-    summary: Mapping[str, Any],
-    names: Sequence[str],
-    short: Mapping[str, str],
-    width: int,
+    summary: Mapping[str, Any], short: Mapping[str, str], width: int, tables: str
 ) -> list[str]:
+    """Return what the short names and the marks that occur in the tables mean."""
     states = ladder.states(summary)
     lines = []
-    for name in names:
+    for name, head in short.items():
         state = "" if states[name] == "fit" else f", {states[name]}"
-        if short[name] != name:
-            lines += _wrapped(f"{short[name]} = {visible(name)}{state}", width)
+        if head != name:
+            lines += _wrapped(f"{head} = {visible(name)}{state}", width)
     if answer.left_out(summary):
         lines += _wrapped("! not shown to be fit: left out of claims", width)
-    lines += _wrapped("x clean itself falls short of the threshold", width)
-    lines += _wrapped(f"{DASH} undefined: nothing assessed, or nothing to kill", width)
-    lines += _wrapped(visible(answer.equivalent_words(summary)), width)
-    identity = answer.identity_words(summary)
-    return [*lines, *_wrapped(f"{identity[0].upper()}{identity[1:]}.", width)]
+    if re.search(r"\dx\b", tables):
+        lines += _wrapped("x clean itself falls short of the threshold", width)
+    if re.search(rf" {DASH}( |$)", tables, re.MULTILINE):
+        lines += _wrapped(
+            f"{DASH} undefined: nothing assessed, or nothing to kill", width
+        )
+    return lines + _wrapped(visible(answer.equivalent_words(summary)), width)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
