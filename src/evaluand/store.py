@@ -9,7 +9,7 @@ import fcntl
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -138,7 +138,7 @@ class Store:
             ).fetchone()
         return found
 
-    def rows(self, table: str) -> Iterator[sqlite3.Row]:
+    def rows(self, table: str) -> Generator[sqlite3.Row]:
         """Yield every row of a table in key order."""
         with self._named_errors():
             found = self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
