@@ -16,15 +16,15 @@ from typing import Any, Self
 
 from evaluand.errors import InputError, IntegrityError, StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 COMMIT_INTERVAL_S = 0.4
 
 _SCHEMA = """
 CREATE TABLE exchange (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL,
-    reply TEXT NOT NULL, finish_reason TEXT NOT NULL, served_model TEXT,
-    fingerprint TEXT, prompt_tokens INTEGER, completion_tokens INTEGER,
-    latency_s REAL NOT NULL
+    reply TEXT NOT NULL, reasoning TEXT, tool_calls TEXT,
+    finish_reason TEXT NOT NULL, served_model TEXT, provider TEXT, fingerprint TEXT,
+    prompt_tokens INTEGER, completion_tokens INTEGER, latency_s REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE sample (
     key TEXT PRIMARY KEY, pair TEXT NOT NULL, seed INTEGER NOT NULL,
@@ -43,6 +43,10 @@ CREATE TABLE control (
 CREATE TABLE manifest (
     cell TEXT NOT NULL, moment TEXT NOT NULL, document TEXT NOT NULL,
     PRIMARY KEY (cell, moment)
+) WITHOUT ROWID;
+CREATE TABLE failure (
+    unit TEXT NOT NULL, evaluator TEXT NOT NULL, reason TEXT NOT NULL,
+    message TEXT NOT NULL, PRIMARY KEY (unit, evaluator)
 ) WITHOUT ROWID;
 """
 # what of a row may differ between two equal results: how long the asking took
@@ -85,6 +89,9 @@ class Store:
             msg = f"{self.path}: expected a run of schema {SCHEMA_VERSION}, got {version}; use a new folder"
             raise StoreError(msg)
         self._db.execute("PRAGMA synchronous=NORMAL")
+        self._failing = bool(
+            self._db.execute("SELECT EXISTS (SELECT 1 FROM failure)").fetchone()[0]
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -110,8 +117,7 @@ class Store:
         columns = ", ".join(whole)
         marks = ", ".join(f":{name}" for name in whole)
         with self._named_errors():
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+            self._begin()
             done = self._db.execute(
                 f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608 - names from this module's callers, values bound
                 whole,
@@ -120,6 +126,41 @@ class Store:
                 self._check_duplicate(table, key, row)
             if time.monotonic() - self._last_commit > COMMIT_INTERVAL_S:
                 self.commit()
+
+    def fail(self, unit: str, evaluator: str, *, reason: str, message: str) -> None:
+        """Note why a unit has no result so far; a later note takes its place.
+
+        Args:
+            unit: The unit's key.
+            evaluator: Whose verdict is missing; empty where the sample itself is.
+            reason: Under which its rows are unassessed.
+            message: What happened.
+
+        Raises:
+            StoreError: If it can't be written.
+        """
+        with self._named_errors():
+            self._begin()
+            self._db.execute(
+                "INSERT OR REPLACE INTO failure VALUES (?, ?, ?, ?)",
+                (unit, evaluator, reason, message),
+            )
+        self._failing = True
+
+    def mend(self, unit: str, evaluator: str) -> None:
+        """Forget a failure, now that there is a result.
+
+        Raises:
+            StoreError: If it can't be written.
+        """
+        if not self._failing:
+            return
+        with self._named_errors():
+            self._begin()
+            self._db.execute(
+                "DELETE FROM failure WHERE unit = ? AND evaluator = ?",
+                (unit, evaluator),
+            )
 
     def commit(self) -> None:
         """Make everything written so far survive a kill."""
@@ -144,6 +185,10 @@ class Store:
             found = self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
             for row in found:  # noqa: UP028 - `yield from` closes a half-read cursor, which fails once the database is closed
                 yield row
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
 
     def _check_duplicate(
         self, table: str, key: Mapping[str, Any], row: Mapping[str, Any]

@@ -33,6 +33,7 @@ async def _serving(*answers: Answer) -> AsyncIterator[Server]:
     server = Server("", list(answers))
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server.answer)
+    app.router.add_post("/v1/messages", server.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     try:
@@ -69,5 +70,10 @@ def says() -> Any:
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "EVALUAND_API_KEY"):
+    for name in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "OPENROUTER_API_KEY",
+        "EVALUAND_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)

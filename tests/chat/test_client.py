@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from evaluand.chat.client import Address, Endpoint, _proxy, _seconds
+from evaluand.chat.address import Address
+from evaluand.chat.client import Endpoint
 from evaluand.chat.message import Message, Reply, Request, Sampling
+from evaluand.chat.transport import _proxy, retry_seconds
 from evaluand.errors import ModelError, RequestRefusedError
 
 KEY = "sk-secret-1234"
@@ -28,12 +30,13 @@ FINE = {
 
 def endpoint(url: str, **options: Any) -> Endpoint:
     address = Address(
-        base_url=url,
+        base_urls=(url,),
         model="m",
-        authorization=f"Bearer {KEY}",
+        headers={"Authorization": f"Bearer {KEY}"},
+        secrets=(KEY,),
         key_hint="set SOME_KEY",
     )
-    options = {"pause_s": 0.001} | options
+    options = {"pause_s": 0.001, "patience": 4} | options
     return Endpoint(name="m", address=address, identity={}, **options)
 
 
@@ -112,7 +115,7 @@ def test_retries_end(serving: Any, says: Any) -> None:
 
 def test_rate_limits_have_their_own_reason(serving: Any, says: Any) -> None:
     """A 429 that stays leaves the row unassessed as rate_limited."""
-    error, asked = failing(serving, says({}, status=429), attempts=2)
+    error, asked = failing(serving, says({}, status=429), patience=2)
     assert (error.reason, asked) == ("rate_limited", 2)
 
 
@@ -157,7 +160,7 @@ def test_retry_after_as_a_date_is_waited_for(serving: Any, says: Any) -> None:
 )
 def test_retry_after_forms(header: str | None, seconds: float) -> None:
     """A number is taken, the past and nonsense ask for no wait."""
-    assert _seconds(header) == seconds
+    assert retry_seconds(header) == seconds
 
 
 def test_a_pause_that_is_too_long_is_not_waited_for(serving: Any, says: Any) -> None:
@@ -359,7 +362,7 @@ def test_one_model_serves_several_event_loops(
 
     async def scenario() -> str:
         async with serving(says(FINE)) as server:
-            object.__setattr__(model.address, "base_url", server.url)
+            object.__setattr__(model.address, "base_urls", (server.url,))
             try:
                 return (await model.ask(HELLO)).text
             finally:
@@ -395,7 +398,9 @@ def test_a_lone_surrogate_is_unsendable() -> None:
     request = Request(
         messages=(Message(role="user", content="\udc00"),), sampling=Sampling()
     )
-    with pytest.raises(ModelError, match="can't be sent as UTF-8") as caught:
+    with pytest.raises(
+        ModelError, match="message 0: no UTF-8 form: lone surrogate U\\+DC00 at 0"
+    ) as caught:
         asyncio.run(endpoint("http://127.0.0.1:9/v1").ask(request))
     assert caught.value.reason == "unsendable"
 

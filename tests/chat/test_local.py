@@ -84,7 +84,8 @@ def http(
 
 def server_of(model: LocalModel) -> str:
     assert model._endpoint is not None
-    return model._endpoint.address.base_url.removesuffix("/v1")
+    url: str = model._endpoint.address.base_urls[0]
+    return url.removesuffix("/v1")
 
 
 def test_a_real_model_answers_under_its_alias(weights: Path) -> None:

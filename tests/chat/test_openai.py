@@ -24,9 +24,9 @@ def test_text_goes_out_as_it_came_in(text: str) -> None:
 
 def test_fields_that_a_request_leaves_out_may_be_filled() -> None:
     """A default is sent when the request is silent, and only then."""
-    unset = {"top_k": 0, "seed": -1}
+    fields = {"top_k": 0, "seed": -1}
     request = Request(messages=(), sampling=Sampling(top_k=5, seed=None))
-    sent = json.loads(openai.body(request, model="m", unset=unset))
+    sent = json.loads(openai.body(request, model="m", fields=fields))
     assert (sent["top_k"], sent["seed"]) == (5, -1)
 
 
@@ -63,11 +63,3 @@ def test_what_an_endpoint_does_not_say_is_none() -> None:
     assert (reply.served_model, reply.fingerprint) == (None, None)
     assert (reply.prompt_tokens, reply.completion_tokens) == (None, None)
     assert reply.finish_reason == "unknown"
-
-
-@given(st.text())
-def test_a_quotation_is_short_and_printable(text: str) -> None:
-    """Of foreign text at most 300 printable characters on one line are shown."""
-    quoted = openai.quote(text * 50)
-    assert len(quoted) <= 300
-    assert quoted.isprintable()

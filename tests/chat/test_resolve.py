@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from evaluand.canonical import canonical
 from evaluand.chat import local
 from evaluand.chat.client import Endpoint
 from evaluand.chat.message import Message, Request, Sampling
-from evaluand.chat.resolve import resolve
+from evaluand.chat.resolve import Pace, resolve
 from evaluand.errors import InputError, RequestRefusedError
 
 HELLO = Request(
@@ -51,7 +52,8 @@ def test_scripted_is_perfect_unless_it_says_otherwise() -> None:
         ("local:nobody", "evaluand models pull nobody"),
         ("gpt-4o", "expected local:NAME"),
         ("openai/", "expected local:NAME"),
-        ("anthropic/claude", "later release"),
+        ("http://a/v1,http://a/v1#m", "one URL stands twice"),
+        ("http://u:p@a/v1,http://b/v1#m", "opened alike"),
         ("http://host/v1", "id after #"),
         ("http:///v1#m", "id after #"),
         ("http://host:port/v1#m", "id after #"),
@@ -78,8 +80,8 @@ def test_providers_take_their_own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-router")
     first = endpoint("openai/gpt-x")
     second = endpoint("openrouter/org/model:free")
-    assert first.address.authorization == "Bearer sk-openai"
-    assert second.address.authorization == "Bearer sk-router"
+    assert first.address.headers["Authorization"] == "Bearer sk-openai"
+    assert second.address.headers["Authorization"] == "Bearer sk-router"
     assert second.address.model == "org/model:free"
     assert "sk-" not in repr((first, second))
     assert b"sk-" not in canonical([first.identity, second.identity])
@@ -89,11 +91,11 @@ def test_providers_take_their_own_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_key_is_named(serving: Any, says: Any) -> None:
     """Without the variable, the refusal says which one to set."""
     model = endpoint("openai/gpt-x")
-    assert model.address.authorization is None
+    assert model.address.headers == {}
 
     async def scenario() -> None:
         async with serving(says({}, status=401)) as server:
-            object.__setattr__(model.address, "base_url", server.url)
+            object.__setattr__(model.address, "base_urls", (server.url,))
             with pytest.raises(RequestRefusedError, match="OPENAI_API_KEY is not set"):
                 await model.ask(HELLO)
             await model.close()
@@ -105,7 +107,7 @@ def test_an_address_is_asked_for_its_model(
     serving: Any, says: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What stands after # is the model's id; userinfo is sent, and shown nowhere."""
-    assert endpoint("https://host/v1#m").address.authorization is None
+    assert endpoint("https://host/v1#m").address.headers == {}
 
     async def scenario() -> None:
         async with serving(says(FINE)) as server:
@@ -165,3 +167,53 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(InputError, match=r"pip install 'evaluand\[local\]'"):
         local.open_local("local:x", weights=weights, template=None, alias="x")
+
+
+def test_anthropic_is_asked_in_its_own_format(
+    serving: Any, says: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key and the version stand in its headers, the path is its own."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-anthropic")
+    model = endpoint("anthropic/claude-x")
+    said = {"content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}
+
+    async def scenario() -> None:
+        async with serving(says(said)) as server:
+            object.__setattr__(model.address, "base_urls", (server.url,))
+            assert (await model.ask(HELLO)).text == "hi"
+            assert server.headers[0]["x-api-key"] == "sk-anthropic"
+            assert server.headers[0]["anthropic-version"] == "2023-06-01"
+            await model.close()
+
+    asyncio.run(scenario())
+    assert model.identity["wire"] == "anthropic"
+    assert "sk-" not in repr(model)
+
+
+def test_a_router_is_pinned_to_a_provider() -> None:
+    """@PROVIDER allows that one alone; without it the identity says unpinned."""
+    pinned = endpoint("openrouter/org/model@deepinfra/fp8")
+    free = endpoint("openrouter/org/model")
+    body = json.loads(pinned.address.body(HELLO))
+    assert body["model"] == "org/model"
+    assert body["provider"] == {"order": ["deepinfra/fp8"], "allow_fallbacks": False}
+    assert pinned.identity["router"] == body["provider"]
+    assert free.identity["router"] == "unpinned"
+    assert "provider" not in json.loads(free.address.body(HELLO))
+
+
+def test_urls_that_answer_alike_are_one_model() -> None:
+    """A comma parts replicas; the order in which they stand means nothing."""
+    one = endpoint("http://a:1/v1,http://b:2/v1#m")
+    assert one.address.base_urls == ("http://a:1/v1", "http://b:2/v1")
+    assert one.identity["replicas"] == ["http://a:1/v1", "http://b:2/v1"]
+    assert one.concurrency == 2 * endpoint("http://a:1/v1#m").concurrency
+    assert one.name == "http://a:1/v1,http://b:2/v1#m"
+
+
+def test_the_pace_is_no_part_of_the_identity() -> None:
+    """Workers and timeouts change how a model is asked, never which."""
+    slow = resolve("http://a/v1#m", scripts={}, pace=Pace(concurrency=1, timeout_s=5.0))
+    assert isinstance(slow, Endpoint)
+    assert (slow.concurrency, slow.timeout_s) == (1, 5.0)
+    assert slow.identity == endpoint("http://a/v1#m").identity

@@ -371,6 +371,19 @@ def build(seed: int = 42) -> dict[str, Any]:
             "command": "evaluand bench --preset full --model local:qwen2.5-coder-1.5b --substitute local:qwen2.5-coder-0.5b --judge local:qwen2.5-coder-0.5b --judge local:qwen2.5-coder-1.5b -o runs/full",
             "started": "2026-01-01T00:00:00Z",
             "wordings": {"judge.md": "ab" * 32, "auditor.md": "cd" * 32},
+            "served": {
+                "openrouter/org/m": {
+                    "requested": "org/m",
+                    "state": "mixed",
+                    "unpinned": True,
+                    "models": [{"name": "org/m", "replies": 9}],
+                    "providers": [
+                        {"name": "<b>one</b>", "replies": 5},
+                        {"name": "two", "replies": 4},
+                    ],
+                    "fingerprints": [{"name": None, "replies": 9}],
+                }
+            },
         },
         "notes": [
             "Identical requests shared one reply: 275 of 960 samples were not asked again."

@@ -14,7 +14,7 @@ from evaluand.bench import agent, families, harm, plan, tamper
 from evaluand.bench.forecast import Forecast
 from evaluand.bench.judges import Judge, auditor, judge, wordings
 from evaluand.bench.plan import Cell, Settings
-from evaluand.bench.record import DATABASE, SCHEMA, begin, write_record
+from evaluand.bench.record import DATABASE, JUDGING, SCHEMA, begin, write_record
 from evaluand.bench.rules import RULES
 from evaluand.bench.run import Progress, Run, run
 from evaluand.bench.suite import NAME, VERSION
@@ -131,7 +131,7 @@ def _record(
     command: str,
 ) -> dict[str, Any]:
     models = {c.model.name: dict(c.model.identity) for c in cells if c.model}
-    models |= {f"{j.model.name}, judging": dict(j.model.identity) for j in judges}
+    models |= {f"{j.model.name}{JUDGING}": dict(j.model.identity) for j in judges}
     greedy = all(cell.agent.sampling.temperature == 0 for cell in cells)
     return {
         "kind": "bench",

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluand.bench.grid import NOT_RUN, Grid, Row, clusters
-from evaluand.bench.record import DATABASE, read_record
+from evaluand.bench.record import DATABASE, JUDGING, read_record
 from evaluand.bench.suite import tasks
+from evaluand.bench.unit import CONTROL, place
+from evaluand.chat.served import Served, served
 from evaluand.errors import InputError, IntegrityError, StoreError
 from evaluand.identity.manifest import COVERAGE
 from evaluand.outcome import Outcome, Status
@@ -29,6 +31,7 @@ class Loaded:
     truncated: dict[str, int]
     controls: dict[str, dict[str, Outcome]]
     cost: dict[str, int]
+    served: dict[str, Served]
 
 
 def load(folder: Path) -> Loaded:
@@ -59,8 +62,10 @@ def load(folder: Path) -> Loaded:
             for row in store.rows("manifest")
             if row["moment"] == "before"
         }
-        controls = _control_rows(store)
+        failures = _failure_rows(store)
+        controls = _control_rows(store, failures)
         cost = _cost(store)
+        served = _served(store, record["provenance"]["models"])
     unread = [
         f"{pair}/{condition}"
         for pair in record["stack"]
@@ -83,11 +88,21 @@ def load(folder: Path) -> Loaded:
         generator(settings["seeds"][0], "bootstrap"),
         n_draws=N_DRAWS,
     )
+    missing = {
+        c: [
+            failures.get((place(r.pair, c, r.seed, r.task.id), ""), NOT_RUN)
+            for r in rows
+        ]
+        for c in conditions
+    }
     grid = Grid(
         rows=rows,
         outputs={c: [s["output"] if s else None for s in found[c]] for c in conditions},
         outcomes={
-            (c, name): [_outcome(s, digest, scores) for s in found[c]]
+            (c, name): [
+                _outcome(s, digest, scores, failures) if s else without
+                for s, without in zip(found[c], missing[c], strict=True)
+            ]
             for c in conditions
             for name, digest in digests.items()
         },
@@ -112,6 +127,7 @@ def load(folder: Path) -> Loaded:
         truncated={c: sum(s["truncated"] for s in found[c] if s) for c in conditions},
         controls=controls,
         cost=cost,
+        served=served,
     )
 
 
@@ -137,8 +153,22 @@ def _score_rows(store: Store) -> dict[tuple[str, str], Outcome]:
     }
 
 
-def _control_rows(store: Store) -> dict[str, dict[str, Outcome]]:
+def _failure_rows(store: Store) -> dict[tuple[str, str], Outcome]:
+    """Return why units have no result, by unit and evaluator."""
+    return {
+        (row["unit"], row["evaluator"]): Outcome.unassessed(row["reason"])
+        for row in store.rows("failure")
+    }
+
+
+def _control_rows(
+    store: Store, failures: Mapping[tuple[str, str], Outcome]
+) -> dict[str, dict[str, Outcome]]:
     controls: dict[str, dict[str, Outcome]] = {}
+    for (unit, evaluator), outcome in failures.items():
+        if unit.startswith(CONTROL):
+            item = unit.removeprefix(CONTROL)
+            controls.setdefault(evaluator, {})[item] = outcome
     for row in store.rows("control"):
         controls.setdefault(row["evaluator"], {})[row["item"]] = _read_outcome(
             row, store
@@ -160,16 +190,16 @@ def _value(column: str | None, store: Store) -> Any:
 
 
 def _outcome(
-    sample: Mapping[str, Any] | None,
+    sample: Mapping[str, Any],
     evaluator: str,
     scores: Mapping[tuple[str, str], Outcome],
+    failures: Mapping[tuple[str, str], Outcome],
 ) -> Outcome:
-    """Return a row's outcome; what has no sample or no score says so."""
-    if sample is None:
-        return NOT_RUN
+    """Return a sample's outcome; what has no text or no score says why."""
     if sample["reason"]:
         return Outcome.unassessed(sample["reason"])
-    return scores.get((sample["key"], evaluator), NOT_RUN)
+    key = (sample["key"], evaluator)
+    return scores.get(key, failures.get(key, NOT_RUN))
 
 
 def _moved(
@@ -188,6 +218,25 @@ def _moved(
 def share(claims: Sequence[bool]) -> float:
     """Return how many of the claims hold, 0..1."""
     return sum(claims) / len(claims)
+
+
+def _served(store: Store, models: Mapping[str, Any]) -> dict[str, Served]:
+    """Return what each model that was asked over HTTP says answered."""
+    identities = {name.removesuffix(JUDGING): i for name, i in models.items()}
+    asked = {name: i for name, i in identities.items() if i["kind"] != "scripted"}
+    replies: dict[str, list[Any]] = {name: [] for name in asked}
+    for row in store.rows("exchange"):
+        if row["model"] in replies and row["reply"] != "null":
+            replies[row["model"]].append(row)
+    return {
+        name: served(
+            identity["model"],
+            replies[name],
+            own=identity["kind"] == "local",
+            unpinned=identity.get("router") == "unpinned",
+        )
+        for name, identity in asked.items()
+    }
 
 
 def _cost(store: Store) -> dict[str, int]:

@@ -13,6 +13,8 @@ from evaluand.errors import InputError
 SCHEMA = 1
 DATABASE = "run.sqlite"
 RECORD = "run.json"
+JUDGING = ", judging"
+"""What follows a model's name in the record where it judges."""
 # what a resumed run may find changed without being another run
 _CHANGING = {"started", "command", "versions", "tasks"}
 

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from evaluand.bench.ask import Asker
 from evaluand.bench.fitness import Control, controls
 from evaluand.bench.forecast import Forecast
 from evaluand.bench.judges import Judge, short_name
@@ -18,9 +17,10 @@ from evaluand.bench.rules import RULES
 from evaluand.bench.suite import N_TASKS
 from evaluand.bench.suite import tasks as suite_tasks
 from evaluand.bench.task import Task
-from evaluand.bench.unit import Unit, sample_row, stored_output
+from evaluand.bench.unit import CONTROL, Unit, sample_row, stored_output
 from evaluand.chat.client import Model
 from evaluand.engine import local
+from evaluand.engine.ask import Answer, Asker
 from evaluand.errors import InputError, IntegrityError
 from evaluand.identity.manifest import Manifest
 from evaluand.outcome import Outcome
@@ -146,11 +146,12 @@ async def _controls(work: Run, asker: Asker) -> None:
         ]
 
         async def one(item: Control, judge: Judge = judge) -> None:
-            outcome = await verdict(asker, judge, item.task, item.output)
-            if outcome is not None:
+            got = await verdict(asker, judge, item.task, item.output)
+            if isinstance(got, Outcome):
                 key = {"evaluator": judge.digest, "item": item.item}
-                row = {"kind": "right" if item.right else "wrong", **_row(outcome)}
+                row = {"kind": "right" if item.right else "wrong", **_row(got)}
                 work.store.put("control", key, row)
+            _note(work.store, CONTROL + item.item, judge.digest, got)
             work.advance()
 
         if waiting:
@@ -205,9 +206,10 @@ async def _samples(work: Run, asker: Asker, units: Sequence[Unit]) -> None:
 
 def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
     async def one(unit: Unit) -> None:
-        row = await sample_row(unit, asker)
-        if row is not None:
-            work.store.put("sample", {"key": unit.key}, row)
+        got = await sample_row(unit, asker)
+        if isinstance(got, dict):
+            work.store.put("sample", {"key": unit.key}, got)
+        _note(work.store, unit.place, "", got)
         work.advance()
 
     return one
@@ -233,11 +235,12 @@ async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) 
 
     async def one(item: tuple[str, list[Unit]]) -> None:
         output, alike = item
-        outcome = await verdict(asker, judge, alike[0].task, output)
-        for unit in alike if outcome is not None else ():
-            key = {"sample": unit.key, "evaluator": judge.digest}
-            if outcome is not None:
-                work.store.put("score", key, _row(outcome))
+        got = await verdict(asker, judge, alike[0].task, output)
+        for unit in alike:
+            if isinstance(got, Outcome):
+                key = {"sample": unit.key, "evaluator": judge.digest}
+                work.store.put("score", key, _row(got))
+            _note(work.store, unit.key, judge.digest, got)
         work.advance()
 
     items = sorted(
@@ -250,13 +253,21 @@ async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) 
         await _each(work, judge.model, items, one)
 
 
+def _note(store: Store, unit: str, evaluator: str, got: object) -> None:
+    """Keep why a unit has no result this time, or forget that it once had none."""
+    if isinstance(got, Answer):
+        store.fail(unit, evaluator, reason=got.reason, message=got.error)
+    else:
+        store.mend(unit, evaluator)
+
+
 async def verdict(
     asker: Asker, judge: Judge, task: Task, output: str
-) -> Outcome | None:
-    """Return a judge's outcome, or None when no reply came this time."""
+) -> Outcome | Answer:
+    """Return a judge's outcome, or the answer that says why no reply came this time."""
     answer = await asker.ask(judge.model, judge.request(task, output))
-    if not answer.key:
-        return None
+    if answer.may_come:
+        return answer
     if answer.reason:
         return Outcome.unassessed(answer.reason)
     return judge.read(answer.text, answer.finish_reason)

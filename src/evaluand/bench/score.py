@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluand.bench.ask import Asker
 from evaluand.bench.judges import Judge, auditor, judge
 from evaluand.bench.open import open_judge
 from evaluand.bench.rules import RULES
@@ -15,12 +14,13 @@ from evaluand.bench.suite import NAME, tasks
 from evaluand.bench.task import Task
 from evaluand.canonical import parse_json
 from evaluand.document import read_text
+from evaluand.engine import local
+from evaluand.engine.ask import Answer, Asker
 from evaluand.errors import InputError
 from evaluand.outcome import Outcome
 from evaluand.store import Store
 
 _DEFAULT_SEED = 42
-_NO_REPLY = Outcome.unassessed("endpoint_error")
 
 
 def read_outputs(suite: str, path: Path) -> list[tuple[Task, str]]:
@@ -104,18 +104,32 @@ def score_outputs(
 async def _asked(
     outputs: Sequence[tuple[Task, str]], judges: Sequence[Judge]
 ) -> list[dict[str, Any]]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s") as store:
         asker = Asker(store)
         for one in judges:
             try:
-                for task, output in outputs:
-                    found = await verdict(asker, one, task, output)
-                    outcome = _NO_REPLY if found is None else found
-                    rows.append(_row(task, one.name, outcome))
+                rows += await _verdicts(asker, one, outputs)
             finally:
                 await one.model.close()
     return rows
+
+
+async def _verdicts(
+    asker: Asker, judge: Judge, outputs: Sequence[tuple[Task, str]]
+) -> list[dict[str, Any]]:
+    found: dict[int, Outcome] = {}
+
+    async def one(item: tuple[int, tuple[Task, str]]) -> None:
+        index, (task, output) = item
+        got = await verdict(asker, judge, task, output)
+        if isinstance(got, Answer):
+            got = Outcome.unassessed(got.reason)
+        found[index] = got
+
+    items = list(enumerate(outputs))
+    await local.run(items, one, concurrency=judge.model.concurrency)
+    return [_row(task, judge.name, found[i]) for i, (task, _) in items]
 
 
 def _row(task: Task, evaluator: str, outcome: Outcome) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from typing import Any
 
 from evaluand.bench import blindness
 from evaluand.bench.fitness import fitness
-from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN, Grid
+from evaluand.bench.grid import NOT_APPLICABLE, Grid
 from evaluand.bench.load import Loaded, load, share
+from evaluand.bench.note import notes
 from evaluand.bench.tamper import CONDITIONS
 from evaluand.bench.task import FAMILIES
-from evaluand.stats.probe import decision_shift_bound
+from evaluand.chat.served import Served
 
 SCHEMA = 1
 TAUS = (0.7, 0.8, 0.9)
@@ -75,8 +76,9 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
             **record["versions"],
             "command": record["command"],
             "started": record["started"],
+            "served": {name: _served(each) for name, each in loaded.served.items()},
         },
-        "notes": [*_notes(loaded), *_matches(described, tampers)],
+        "notes": notes(loaded, described, tampers),
     }
 
 
@@ -106,6 +108,23 @@ def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str
         "equivalent": condition.tamper and known > 0 and counts["identical"] == known,
         "decision_match": blindness.decision_match(grid, name),
         "truncated": loaded.truncated[name],
+    }
+
+
+def _served(served: Served) -> dict[str, Any]:
+    """Return what an endpoint said of itself as a JSON value; a null name is no name."""
+
+    def counted(names: Mapping[str | None, int]) -> list[dict[str, Any]]:
+        order = sorted(names, key=lambda name: (name is None, name or ""))
+        return [{"name": name, "replies": names[name]} for name in order]
+
+    return {
+        "requested": served.requested,
+        "state": served.state,
+        "unpinned": served.unpinned,
+        "models": counted(served.models),
+        "providers": counted(served.providers),
+        "fingerprints": counted(served.fingerprints),
     }
 
 
@@ -250,38 +269,6 @@ def _evaluator(loaded: Loaded, entry: Mapping[str, Any]) -> dict[str, Any]:
     outcomes = loaded.controls.get(entry["digest"], {})
     per_family = loaded.record["settings"]["controls"]
     return {**entry, "fitness": fitness(outcomes, per_family, kind=entry["kind"])}
-
-
-def _notes(loaded: Loaded) -> list[str]:
-    notes = []
-    if loaded.record["shares_replies"]:
-        notes.append(
-            "At temperature 0 conditions with an identical request share one reply "
-            "(dependencies and postprocessor share all of theirs with clean); repeat asks afresh."
-        )
-    missing = sum(
-        outcome == NOT_RUN
-        for outcomes in loaded.grid.outcomes.values()
-        for outcome in outcomes
-    )
-    if missing:
-        notes.append(
-            f"{missing} verdicts are missing (not_run): the run is not finished, or an endpoint gave no reply."
-        )
-    return notes
-
-
-def _matches(described: Mapping[str, Any], tampers: Sequence[str]) -> list[str]:
-    """Return what it means that a tamper's decisions all equal the clean ones."""
-    notes = []
-    for name in tampers:
-        match = described[name]["decision_match"]
-        if match["value"] == 1.0 and not described[name]["equivalent"]:
-            bound = decision_shift_bound(match["n_clusters"])
-            notes.append(
-                f"All {match['n']} decisions under the {name} tamper equal the clean ones: that bounds the shift at {bound:.1%} (one-sided 95%), it doesn't show that there is none."
-            )
-    return notes
 
 
 def _samples(loaded: Loaded) -> list[dict[str, Any]]:

@@ -5,12 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluand.bench import agent as agent_module
-from evaluand.bench.ask import Asker
 from evaluand.bench.plan import Cell
 from evaluand.bench.task import Task
 from evaluand.digest import value_digest
+from evaluand.engine.ask import Answer, Asker
 from evaluand.errors import InputError
 from evaluand.store import Store, json_text, json_value
+
+CONTROL = "control/"
+"""What the name of a control begins with where a failure to get it is noted."""
+
+
+def place(pair: str, condition: str, seed: int, task: str) -> str:
+    """Return the name of a planned sample, whatever its stack turns out to be."""
+    return f"{pair}/{condition}/{seed}/{task}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +41,11 @@ class Unit:
         return condition.draw if greedy else condition.name
 
     @property
+    def place(self) -> str:
+        """The name under which a failure to get this sample is noted."""
+        return place(self.cell.pair, self.cell.condition.name, self.seed, self.task.id)
+
+    @property
     def key(self) -> str:
         """SHA-256 of all that can change this sample."""
         cell = self.cell
@@ -50,8 +63,8 @@ class Unit:
         )
 
 
-async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | None:
-    """Return a sample's row, or None when no reply came this time.
+async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | Answer:
+    """Return a sample's row, or the answer that says why no reply came this time.
 
     Raises:
         InputError: If the stack's own code fails or returns something else than text.
@@ -72,8 +85,8 @@ async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | None:
         return row | {"output": json_text(await _own_agent(unit))}
     request = cell.agent.request(task.prompt)
     answer = await asker.ask(cell.model, request, draw=unit.draw)
-    if not answer.key:
-        return None
+    if answer.may_come:
+        return answer
     row["exchange"] = answer.key
     if answer.reason:
         return row | {"reason": answer.reason}

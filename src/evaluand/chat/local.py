@@ -18,7 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
 
-from evaluand.chat.client import Address, Endpoint
+from evaluand.chat.address import Address
+from evaluand.chat.client import Endpoint
 from evaluand.chat.local_child import READY
 from evaluand.chat.message import Reply, Request
 from evaluand.errors import InputError, ModelError
@@ -108,7 +109,9 @@ class LocalModel:
         if self._endpoint is None:
             self._endpoint = Endpoint(
                 name=self.name,
-                address=Address(base_url=f"{url}/v1", model=self.alias, unset=_UNSET),
+                address=Address(
+                    base_urls=(f"{url}/v1",), model=self.alias, fields=_UNSET
+                ),
                 identity=self.identity,
                 concurrency=self.concurrency,
                 keep_alive=False,

@@ -26,7 +26,7 @@ class Message:
 
     Args:
         role: ``system``, ``user``, ``assistant`` or ``tool``.
-        content: The text, sent byte for byte.
+        content: The text, sent byte for byte; empty where a turn is nothing but calls.
         tool_calls: The calls that an assistant's turn makes.
         tool_call_id: For a tool's turn, the call that it answers.
     """
@@ -90,6 +90,8 @@ class Reply:
         completion_tokens: Tokens of the reply, hidden ones included.
         latency_s: Seconds from the last attempt's start to its last byte.
         tool_calls: Calls that the endpoint read out of the reply.
+        reasoning: Hidden reasoning, from its own field or a leading block of the text.
+        provider: Who a router says served the request.
     """
 
     text: str
@@ -100,6 +102,8 @@ class Reply:
     completion_tokens: int | None
     latency_s: float
     tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str | None = None
+    provider: str | None = None
 
 
 def request_value(request: Request) -> dict[str, Any]:

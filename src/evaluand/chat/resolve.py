@@ -1,34 +1,70 @@
 """From the name that a user types to a model that answers."""
 
+import base64
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from evaluand.chat.client import Address, Endpoint, Model
+from evaluand.chat import anthropic
+from evaluand.chat.address import Address
+from evaluand.chat.client import Endpoint, Model
+from evaluand.chat.lint import ANTHROPIC, Dialect, dialect_of
 from evaluand.chat.local import LocalModel, open_local
 from evaluand.chat.message import Request
 from evaluand.chat.scripted import Scripted
 from evaluand.errors import InputError
 
-GRAMMAR = (
-    "local:NAME, scripted[:PROFILE], openai/ID, openrouter/ID or http(s)://HOST/v1#ID"
-)
+GRAMMAR = "local:NAME, scripted[:PROFILE], openai/ID, anthropic/ID, openrouter/ID[@PROVIDER] or http(s)://HOST/v1[,...]#ID"
 
-# base URL, environment variable of the key, name of the token limit
-_PROVIDERS: Mapping[str, tuple[str, str, str]] = {
-    "openai": (
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Provider:
+    """A company's endpoint.
+
+    Args:
+        base_url: Up to and including ``/v1``.
+        variable: The environment variable of the key.
+        limit_field: The name of the token limit.
+        wire: The format.
+    """
+
+    base_url: str
+    variable: str
+    limit_field: str = "max_tokens"
+    wire: str = "openai"
+
+
+_PROVIDERS: Mapping[str, _Provider] = {
+    "openai": _Provider(
+        base_url="https://api.openai.com/v1",
+        variable="OPENAI_API_KEY",
         # the newer models refuse max_tokens, and all take this
-        "max_completion_tokens",
+        limit_field="max_completion_tokens",
     ),
-    "openrouter": (
-        "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
-        "max_tokens",
+    "anthropic": _Provider(
+        base_url="https://api.anthropic.com/v1",
+        variable="ANTHROPIC_API_KEY",
+        wire="anthropic",
+    ),
+    "openrouter": _Provider(
+        base_url="https://openrouter.ai/api/v1", variable="OPENROUTER_API_KEY"
     ),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How an endpoint is asked; nothing here can change a reply.
+
+    Args:
+        concurrency: Requests in flight at most, for each of its URLs.
+        timeout_s: Seconds that one attempt may take.
+    """
+
+    concurrency: int = 8
+    timeout_s: float = 600.0
 
 
 def resolve(
@@ -38,18 +74,21 @@ def resolve(
     template: str | None = None,
     weights: Path | None = None,
     weights_sha256: str | None = None,
+    pace: Pace | None = None,
 ) -> Model:
     """Return the model that a name stands for; nothing is started or asked yet.
 
     Args:
-        model: ``local:NAME``, ``scripted[:PROFILE]``, ``openai/ID``, ``openrouter/ID`` or
-            ``http(s)://HOST/v1#ID``.
+        model: ``local:NAME``, ``scripted[:PROFILE]``, ``openai/ID``, ``anthropic/ID``,
+            ``openrouter/ID``, which ``@PROVIDER`` pins to one of its providers, or
+            ``http(s)://HOST/v1#ID``, where a comma parts URLs that answer alike.
         scripts: The rules that ``scripted:PROFILE`` may name. A rule's attribute
             ``version``, 1 if it has none, is part of the model's identity.
         template: The chat template that a local model is started with instead of the
             one inside its weights; other models render by themselves.
         weights: A local model's GGUF file.
         weights_sha256: The digest of that file when it was just taken.
+        pace: How endpoints are asked; None is the default.
 
     Raises:
         InputError: For a name that nothing answers to, or weights that aren't here.
@@ -59,14 +98,12 @@ def resolve(
         return _scripted(model, rest or "perfect", scripts)
     if kind == "local":
         return _local(model, rest, template, weights, weights_sha256)
+    pace = pace or Pace()
     if kind in ("http", "https"):
-        return _url(model)
+        return _url(model, pace)
     provider, _, identifier = model.partition("/")
     if provider in _PROVIDERS and identifier:
-        return _provider(model, provider, identifier)
-    if provider == "anthropic":
-        msg = f"{model}: anthropic/ID arrives with a later release; until then reach it as openrouter/anthropic/ID"
-        raise InputError(msg)
+        return _provider(model, provider, identifier, pace)
     msg = f"no model is called {_shown(model)}; expected {GRAMMAR}"
     raise InputError(msg)
 
@@ -109,38 +146,68 @@ def _local(
     )
 
 
-def _provider(model: str, provider: str, identifier: str) -> Endpoint:
-    base_url, variable, limit_field = _PROVIDERS[provider]
-    key = os.environ.get(variable)
+def _provider(model: str, provider: str, identifier: str, pace: Pace) -> Endpoint:
+    known = _PROVIDERS[provider]
+    key = os.environ.get(known.variable)
     state = "holds a wrong key" if key else "is not set"
+    served, pinned = identifier, ""
+    if provider == "openrouter":
+        served, _, pinned = identifier.partition("@")
+    pin = {"provider": {"order": [pinned], "allow_fallbacks": False}} if pinned else {}
     address = Address(
-        base_url=base_url,
-        model=identifier,
-        authorization=f"Bearer {key}" if key else None,
-        key_hint=f"{variable} {state}; set it to a key for {identifier}",
-        limit_field=limit_field,
+        base_urls=(known.base_url,),
+        model=served,
+        headers=_key_headers(known.wire, key),
+        secrets=(key,) if key else (),
+        key_hint=f"{known.variable} {state}; set it to a key for {served}",
+        fields=pin,
+        limit_field=known.limit_field,
+        wire=known.wire,
+        dialect=_dialect(known.wire, served),
     )
-    return _endpoint(model, address)
+    return _endpoint(model, address, pace, router=provider == "openrouter")
 
 
-def _url(model: str) -> Endpoint:
-    """Return the model behind an address whose userinfo is used and never shown."""
-    parts = _address(model)
-    host = parts.netloc.rpartition("@")[2]
-    base_url = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+def _key_headers(wire: str, key: str | None) -> dict[str, str]:
+    """Return the headers that a key makes, and those that a format always asks for."""
+    if wire == "anthropic":
+        opening = {"x-api-key": key} if key else {}
+        return {**opening, "anthropic-version": anthropic.VERSION}
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _dialect(wire: str, model: str) -> Dialect:
+    return ANTHROPIC if wire == "anthropic" else dialect_of(model)
+
+
+def _url(model: str, pace: Pace) -> Endpoint:
+    """Return the model behind addresses whose userinfo is used and never shown."""
+    places, _, identifier = model.partition("#")
+    parts = [_address(f"{place}#{identifier}", model) for place in places.split(",")]
+    urls = tuple(
+        f"{each.scheme}://{each.netloc.rpartition('@')[2]}{each.path.rstrip('/')}"
+        for each in parts
+    )
+    if len(set(urls)) != len(urls):
+        msg = f"{_shown(model)}: one URL stands twice"
+        raise InputError(msg)
+    headers, secrets = _opening(parts, model)
     address = Address(
-        base_url=base_url,
-        model=unquote(parts.fragment),
-        authorization=_authorization(parts),
+        base_urls=urls,
+        model=unquote(identifier),
+        headers=headers,
+        secrets=secrets,
         key_hint="set EVALUAND_API_KEY to its key",
+        dialect=dialect_of(unquote(identifier)),
     )
-    return _endpoint(f"{base_url}#{parts.fragment}", address)
+    return _endpoint(f"{','.join(urls)}#{identifier}", address, pace)
 
 
-def _address(model: str) -> SplitResult:
+def _address(place: str, model: str) -> SplitResult:
     try:
-        parts = urlsplit(model)
-        if parts.hostname and parts.fragment and parts.port != 0 and not parts.query:
+        parts = urlsplit(place)
+        whole = parts.hostname and parts.fragment and parts.port != 0
+        if whole and not parts.query and parts.scheme in ("http", "https"):
             return parts
     except ValueError:  # a port that is no number, a bracket left open
         pass
@@ -148,16 +215,24 @@ def _address(model: str) -> SplitResult:
     raise InputError(msg)
 
 
-def _authorization(parts: SplitResult) -> str | None:
+def _opening(
+    parts: Sequence[SplitResult], model: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the headers that open an endpoint, and the secrets in them."""
     key = os.environ.get("EVALUAND_API_KEY")
     if key:
-        return f"Bearer {key}"
-    if parts.username is None:
-        return None
-    import base64  # noqa: PLC0415 - rarely needed
-
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return f"Basic {base64.b64encode(pair.encode()).decode()}"
+        return {"Authorization": f"Bearer {key}"}, (key,)
+    pairs = {(p.username, p.password) for p in parts}
+    if len(pairs) > 1:
+        msg = f"{_shown(model)}: URLs that answer alike are opened alike; give all the same user and password"
+        raise InputError(msg)
+    ((user, password),) = pairs
+    if user is None:
+        return {}, ()
+    secret = unquote(password or user)
+    pair = f"{unquote(user)}:{unquote(password or '')}"
+    encoded = base64.b64encode(pair.encode()).decode()
+    return {"Authorization": f"Basic {encoded}"}, (encoded, secret)
 
 
 def _shown(model: str) -> str:
@@ -168,10 +243,23 @@ def _shown(model: str) -> str:
     return repr(scheme + mark + rest.rpartition("@")[2].partition("?")[0])
 
 
-def _endpoint(name: str, address: Address) -> Endpoint:
+def _endpoint(
+    name: str, address: Address, pace: Pace, *, router: bool = False
+) -> Endpoint:
+    """Return an endpoint; its identity is what an operator can tell of it beforehand."""
+    several = {"replicas": sorted(address.base_urls)}
     identity = {
         "kind": "endpoint",
-        "base_url": address.base_url,
+        "base_url": min(address.base_urls),
         "model": address.model,
+        **(several if len(address.base_urls) > 1 else {}),
+        **({"wire": address.wire} if address.wire != "openai" else {}),
+        **({"router": address.fields.get("provider", "unpinned")} if router else {}),
     }
-    return Endpoint(name=name, address=address, identity=identity)
+    return Endpoint(
+        name=name,
+        address=address,
+        identity=identity,
+        concurrency=pace.concurrency * len(address.base_urls),
+        timeout_s=pace.timeout_s,
+    )

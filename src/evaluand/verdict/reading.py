@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evaluand.chat.thinking import split_thinking
 from evaluand.errors import InputError
-from evaluand.verdict.thinking import split_thinking
 
 
 class Reason(StrEnum):

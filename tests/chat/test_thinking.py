@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluand.verdict.thinking import split_thinking
+from evaluand.chat.thinking import leading_thinking, split_thinking
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,24 @@ def test_no_tag_is_left_in_an_answer(text: str) -> None:
     if answer is not None:
         assert "think" not in answer.lower()
         assert hidden.count("a") + answer.count("a") == text.count("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "rest"),
+    [
+        ("<think>a</think>b", "a", "b"),
+        (" \n<think>a</think>\n\nb", "a", "\n\nb"),
+        ("[THINK]a[/THINK]b", "a", "b"),
+        ("<think>a", "a", ""),
+        ("a<think>b</think>", None, "a<think>b</think>"),
+        ("a</think>b", None, "a</think>b"),
+        ("<think><think>a</think>b", None, "<think><think>a</think>b"),
+        ("<think></think>b", "", "b"),
+        ("", None, ""),
+    ],
+)
+def test_only_a_leading_block_is_parted_on_arrival(
+    text: str, reasoning: str | None, rest: str
+) -> None:
+    """A block at the beginning is reasoning; tags further on stay in the text."""
+    assert leading_thinking(text) == (reasoning, rest)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaluand.bench.ask import Asker
 from evaluand.chat.message import Message, Reply, Request, Sampling
+from evaluand.engine.ask import Asker
 from evaluand.errors import ModelError, RequestRefusedError
 from evaluand.store import Store
 

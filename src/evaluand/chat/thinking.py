@@ -33,3 +33,26 @@ def split_thinking(text: str) -> tuple[str, str | None]:
         position = tag.end()
     (hidden if depth else shown).append(text[position:])
     return "".join(hidden), None if depth else "".join(shown)
+
+
+def leading_thinking(text: str) -> tuple[str | None, str]:
+    """Return the reasoning block that a reply begins with, and the text after it.
+
+    Only a block at the very beginning is taken out, as servers with a reasoning parser
+    do; tags further on may be quotations, and are left to who reads the text.
+
+    >>> leading_thinking("<think>Hm.</think>Yes.")
+    ('Hm.', 'Yes.')
+    >>> leading_thinking("Write <think>Hm.</think>")
+    (None, 'Write <think>Hm.</think>')
+    """
+    start = len(text) - len(text.lstrip())
+    opening = _TAG.match(text, start)
+    if opening is None or opening[1] or opening[2]:
+        return None, text
+    closing = _TAG.search(text, opening.end())
+    if closing is None:
+        return text[opening.end() :], ""
+    if not (closing[1] or closing[2]):
+        return None, text  # blocks within blocks: no server parts these
+    return text[opening.end() : closing.start()], text[closing.end() :]

@@ -17,12 +17,26 @@ FAILURES_IN_A_ROW = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A reply as the store holds it; `reason` says why there is none."""
+    """A reply as the store holds it, or why there is none.
+
+    Args:
+        key: Of the stored exchange; empty where nothing was stored.
+        text: The reply's visible text.
+        finish_reason: As the endpoint put it.
+        reason: Why there is no text.
+        error: For a failure that may pass, what happened.
+    """
 
     key: str
     text: str
     finish_reason: str
     reason: str = ""
+    error: str = ""
+
+    @property
+    def may_come(self) -> bool:
+        """Whether there is no reply now, and asking again may bring one."""
+        return bool(self.error)
 
 
 class Asker:
@@ -43,7 +57,8 @@ class Asker:
         """Return the answer to a request, from the store if it is there.
 
         A reply that can never come (a filter, a prompt too long) is an answer with a
-        reason. One that may come later is not stored, and counted in `failures`.
+        reason. One that may come later is counted in `failures` and left to whoever asks
+        to note in the store; it is asked for again when the run is resumed.
 
         Args:
             model: Whom to ask.
@@ -108,7 +123,9 @@ class Asker:
         if self._in_a_row >= FAILURES_IN_A_ROW:
             msg = f"{error} ({self._in_a_row} requests in a row; what is done is kept, the same command resumes)"
             raise ModelError(msg, retryable=True, reason=error.reason) from error
-        return Answer(key="", text="", finish_reason="", reason=error.reason)
+        return Answer(
+            key="", text="", finish_reason="", reason=error.reason, error=str(error)
+        )
 
     def _keep(
         self, key: str, model: Model, value: dict[str, Any], got: Reply | ModelError
@@ -117,7 +134,10 @@ class Asker:
         if isinstance(got, Reply):
             row |= {
                 "reply": json_text(got.text),
+                "reasoning": got.reasoning and json_text(got.reasoning),
+                "tool_calls": json_text(_calls(got)) if got.tool_calls else None,
                 "finish_reason": got.finish_reason,
+                "provider": got.provider,
                 "served_model": got.served_model,
                 "fingerprint": got.fingerprint,
                 "prompt_tokens": got.prompt_tokens,
@@ -127,6 +147,13 @@ class Asker:
         else:
             row |= {"reply": "null", "finish_reason": got.reason, "latency_s": 0.0}
         self.store.put("exchange", {"key": key}, row)
+
+
+def _calls(reply: Reply) -> list[dict[str, str]]:
+    return [
+        {"id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in reply.tool_calls
+    ]
 
 
 def _answer(key: str, text: str | None, finish_reason: str) -> Answer:
