@@ -20,12 +20,14 @@ class Desk:
         url: Its MODEL name for the command line.
         status: What it answers with; 200 is the scripted reply.
         fails_after: Requests after which it answers 500; None for never.
+        fails_for: A text; requests that hold it are answered with 503.
         asked: How many requests it got.
     """
 
     url: str
     status: int = 200
     fails_after: int | None = None
+    fails_for: str | None = None
     asked: int = 0
     finish_reason: str = "stop"
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -37,6 +39,8 @@ class Desk:
             asked = self.asked
         if self.fails_after is not None and asked > self.fails_after:
             return 500, {"error": {"message": "out of order"}}
+        if self.fails_for is not None and self.fails_for.encode() in body:
+            return 503, {"error": {"message": "overloaded"}}
         if self.status != 200:
             return self.status, {"error": {"message": "no"}}
         value = json.loads(body)

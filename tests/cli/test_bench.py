@@ -126,6 +126,49 @@ def test_a_run_resumes_after_the_endpoint_came_back(
     assert (row["n_assessed"], row["unassessed"], row["accept"]) == (5, {}, 1.0)
 
 
+def test_a_failed_request_is_an_error_row_until_it_is_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], desk: Any
+) -> None:
+    """After the last attempt a row is unassessed with its reason; a resume mends it."""
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    prompt = tasks(42, 5)[0].prompt
+    desk.fails_for = json.dumps(prompt, ensure_ascii=False)[1:-1]
+    few = ("--conditions", "clean,postprocessor,dependencies")
+    assert main(desk_arguments(desk, run, *few)) == 3
+    assert "got no reply, the last: http" in capsys.readouterr().err
+    row = derived(run)["conditions"]["clean"]["evaluators"]["standard"]
+    assert (row["n_assessed"], row["unassessed"]) == (4, {"endpoint_error": 1})
+    assert derived(run)["without_output"] == {
+        "condition": "clean",
+        "share": 0.2,
+        "reasons": ["endpoint_error"],
+    }
+    desk.fails_for = None
+    assert main(desk_arguments(desk, run, *few)) == 0
+    assert main(desk_arguments(desk, whole, *few)) == 0
+    assert derived(run) == derived(whole)
+
+
+def derived(run: Path) -> dict[str, Any]:
+    """Return a run's summary but for when and with which words it was started."""
+    summary: dict[str, Any] = json.loads((run / "summary.json").read_text())
+    del summary["provenance"]["started"], summary["provenance"]["command"]
+    return summary
+
+
+def test_workers_and_timeouts_may_change_between_starts(
+    tmp_path: Path, desk: Any
+) -> None:
+    """What can't change a result is no other run: nothing is asked again."""
+    run = tmp_path / "run"
+    assert main(desk_arguments(desk, run, "--workers", "1")) == 0
+    asked, before = desk.asked, (run / "summary.json").read_bytes()
+    more = ("--workers", "3", "--timeout", "7")
+    assert main(desk_arguments(desk, run, *more)) == 0
+    assert desk.asked == asked
+    assert (run / "summary.json").read_bytes() == before
+
+
 def test_a_cut_output_is_scored_and_flagged(tmp_path: Path, desk: Any) -> None:
     """An agent's output cut at its limit is an output like any other, and counted."""
     desk.finish_reason = "length"
@@ -136,11 +179,16 @@ def test_a_cut_output_is_scored_and_flagged(tmp_path: Path, desk: Any) -> None:
     assert clean["evaluators"]["standard"]["n_assessed"] == 5
 
 
-def test_a_filtered_reply_is_unassessed(tmp_path: Path, desk: Any) -> None:
+def test_a_filtered_reply_is_unassessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], desk: Any
+) -> None:
     """A content filter leaves rows without a verdict and out of the rate, with bounds."""
     desk.finish_reason = "content_filter"
     run = tmp_path / "run"
-    assert main(desk_arguments(desk, run)) == 0
+    assert main(desk_arguments(desk, run)) == 3
+    assert "100% of the samples under clean have no output (filtered)" in (
+        capsys.readouterr().err
+    )
     clean = json.loads((run / "summary.json").read_text())["conditions"]["clean"]
     row = clean["evaluators"]["standard"]
     assert row["unassessed"] == {"filtered": 5}

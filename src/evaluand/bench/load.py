@@ -22,12 +22,25 @@ N_DRAWS = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A run folder, read."""
+    """A run folder, read.
+
+    Args:
+        record: What was asked for.
+        grid: Outputs and outcomes.
+        identity: By condition and pair, whether the manifest passes.
+        mismatches: By condition and component, the share of pairs where it differs.
+        missing: By condition, why samples have no output, one reason each.
+        truncated: By condition, outputs that were cut at their limit.
+        controls: By evaluator digest and control, the outcome.
+        cost: Exchanges and their tokens.
+        served: By model, what its endpoint says answered.
+    """
 
     record: dict[str, Any]
     grid: Grid
     identity: dict[str, dict[str, bool]]
     mismatches: dict[str, dict[str, float]]
+    missing: dict[str, list[str]]
     truncated: dict[str, int]
     controls: dict[str, dict[str, Outcome]]
     cost: dict[str, int]
@@ -123,6 +136,14 @@ def load(folder: Path) -> Loaded:
                 for k in COVERAGE["full"]
             }
             for c, by_pair in moved.items()
+        },
+        missing={
+            c: [
+                s["reason"] if s else without.reason
+                for s, without in zip(found[c], missing[c], strict=True)
+                if s is None or s["output"] is None
+            ]
+            for c in conditions
         },
         truncated={c: sum(s["truncated"] for s in found[c] if s) for c in conditions},
         controls=controls,

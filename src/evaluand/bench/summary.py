@@ -69,6 +69,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
             for e in record["evaluators"]
             if e["kind"] == "auditor"
         },
+        "without_output": _without_output(loaded, conditions),
         "cost": {"samples": n_rows, **loaded.cost},
         "stack": record["stack"],
         "provenance": {
@@ -108,6 +109,20 @@ def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str
         "equivalent": condition.tamper and known > 0 and counts["identical"] == known,
         "decision_match": blindness.decision_match(grid, name),
         "truncated": loaded.truncated[name],
+    }
+
+
+def _without_output(loaded: Loaded, conditions: Sequence[str]) -> dict[str, Any]:
+    """Return the condition in which most samples have no output, and why."""
+
+    def shares(condition: str) -> float:
+        return share([each is None for each in loaded.grid.outputs[condition]])
+
+    worst = max(conditions, key=shares)
+    return {
+        "condition": worst,
+        "share": shares(worst),
+        "reasons": sorted(set(loaded.missing[worst])),
     }
 
 

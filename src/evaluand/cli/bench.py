@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evaluand.bench.plan import Settings
 
 CONDITIONS = "clean,repeat,model,prompt,tools,retrieval,dependencies,postprocessor"
+MOST_WITHOUT_OUTPUT = 0.1
 RULES = "standard,strict,forensic,canary"
 
 
@@ -112,6 +113,16 @@ def bench() -> None:
     help="Which components identity covers.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1, 4096),
+    help="Requests in flight per URL.  [default: 8]",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds for one attempt of a request.  [default: 600]",
+)
+@click.option(
     "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True
 )
 @click.option(
@@ -133,7 +144,8 @@ def run(output: Path | None, init: Path | None, **options: Any) -> int:
     """Run the suite on STACK, clean and tampered, and report what was accepted.
 
     Without STACK, the built-in reference stack is run. MODEL is local:NAME,
-    scripted[:PROFILE], openai/ID, openrouter/ID or http(s)://HOST/v1#ID.
+    scripted[:PROFILE], openai/ID, anthropic/ID, openrouter/ID[@PROVIDER] or
+    http(s)://HOST/v1#ID, where commas part URLs that answer alike.
 
     To score outputs that you have already: evaluand bench score --help.
     """
@@ -158,7 +170,7 @@ def _conduct(
         msg = f"--engine {options['engine']}: not in this version yet; leave it out, or say local"
         raise InputError(msg)
     settings = _settings(options)
-    sources = _sources(options["stack"])
+    sources = _sources(options)
     command = shlex.join(["evaluand", *sys.argv[1:]])
     with progress() as told:
         done = conduct(settings, sources, output, told, command=command)
@@ -219,10 +231,13 @@ def _pairs(
     return ((declared, options["substitute"] or default_substitute(declared)),)
 
 
-def _sources(stack: Path | None) -> "Sources":
+def _sources(options: dict[str, Any]) -> "Sources":
     from evaluand.bench.open import opener
+    from evaluand.chat.resolve import Pace
 
-    return opener(stack)
+    given = {"concurrency": options["workers"], "timeout_s": options["timeout"]}
+    pace = Pace(**{key: value for key, value in given.items() if value is not None})
+    return opener(options["stack"], pace)
 
 
 def _exit_code(summary: dict[str, Any], done: "Conducted", gates: Sequence[str]) -> int:
@@ -239,6 +254,13 @@ def _exit_code(summary: dict[str, Any], done: "Conducted", gates: Sequence[str])
         )
     if found:
         return 1
+    missing = summary["without_output"]
+    if missing["share"] > MOST_WITHOUT_OUTPUT:
+        click.echo(
+            f"evaluand: {missing['share']:.0%} of the samples under {missing['condition']} have no output ({', '.join(missing['reasons'])}), more than {MOST_WITHOUT_OUTPUT:.0%}: rates over the rest say little",
+            err=True,
+        )
+        return 3
     return 3 if done.failures else 0
 
 
