@@ -148,6 +148,7 @@ def test_bad_tool_lists_are_named(spec: str, match: str) -> None:
     ("source", "match"),
     [
         ("def clean(text, prompt): raise ValueError('bad')", "raised ValueError: bad"),
+        ("def clean(text, prompt): raise SystemExit(3)", "raised SystemExit: 3"),
         ("def clean(text, prompt): return 1", "must return text, got int"),
         ("def clean(text): return text", "raised TypeError"),
     ],

@@ -194,13 +194,11 @@ def test_a_stack_without_an_agent_has_none_to_call() -> None:
     [
         ("scripted", "scripted:weak"),
         ("scripted:weak", "scripted:weak"),
-        (None, plan.SUBSTITUTE),
+        ("", plan.SUBSTITUTE),
         ("local:x", plan.SUBSTITUTE),
     ],
 )
-def test_a_scripted_bench_needs_no_weights(
-    declared: str | None, substitute: str
-) -> None:
+def test_a_scripted_bench_needs_no_weights(declared: str, substitute: str) -> None:
     """The substitute of a script is a script, of all else the small local model."""
     assert plan.default_substitute(declared) == substitute
 

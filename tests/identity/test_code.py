@@ -27,6 +27,8 @@ def test_dataclasses_with_postponed_annotations_work() -> None:
     ("source", "fault"),
     [
         ("def clean(:", "p.py: doesn't compile"),
+        ("1 / 0", "p.py: raised ZeroDivisionError while it was loaded"),
+        ("raise SystemExit(0)", "p.py: raised SystemExit while it was loaded"),
         ("x = '\0'", "p.py: doesn't compile"),
         (
             "import no_such_module",

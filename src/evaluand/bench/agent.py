@@ -57,7 +57,7 @@ class Agent:
         routed = self.route(reply)
         try:
             output = self.postprocess(routed, prompt)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             msg = f"the postprocessor raised {type(error).__name__}: {error}"
             raise InputError(msg) from error
         if not isinstance(output, str):

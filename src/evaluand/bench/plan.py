@@ -244,9 +244,9 @@ def split_pair(text: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
-def default_substitute(declared: str | None) -> str:
+def default_substitute(declared: str) -> str:
     """Return what the model tamper deploys unless it is told."""
-    return "scripted:weak" if (declared or "").startswith("scripted") else SUBSTITUTE
+    return "scripted:weak" if declared.startswith("scripted") else SUBSTITUTE
 
 
 def default_models(*, scripted: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:

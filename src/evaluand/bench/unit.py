@@ -102,7 +102,7 @@ async def _own_agent(unit: Unit) -> str:
         raise InputError(msg)
     try:
         output = await asyncio.to_thread(respond, unit.task, unit.cell.stack)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         msg = f"respond raised {type(error).__name__} on {unit.task.id}: {error}"
         raise InputError(msg) from error
     if not isinstance(output, str):

@@ -187,7 +187,7 @@ def _settings(options: dict[str, Any]) -> "Settings":
 
     preset = PRESETS[options["preset"]]
     pairs = _pairs(options, preset["pairs"])
-    scripted = str(pairs[0][0] or "").startswith("scripted")
+    scripted = (pairs[0][0] or _own_model(options["stack"])).startswith("scripted")
     judges, auditors = default_models(scripted=scripted)
     timed = options["tasks"] is None and (options["minutes"] or preset["tasks"] is None)
     return Settings(
@@ -228,7 +228,17 @@ def _pairs(
     declared = options["model"]
     if declared is None and options["stack"] is None:
         declared = preset[0][0]
-    return ((declared, options["substitute"] or default_substitute(declared)),)
+    substitute = options["substitute"] or default_substitute(
+        declared or _own_model(options["stack"])
+    )
+    return ((declared, substitute),)
+
+
+def _own_model(stack: Path | None) -> str:
+    """Return the model that a stack file names."""
+    from evaluand.identity.stack import load_stack
+
+    return "" if stack is None else load_stack(stack).model.endpoint
 
 
 def _sources(options: dict[str, Any]) -> "Sources":

@@ -8,6 +8,7 @@ import click
 
 from evaluand.cli.assets import models
 from evaluand.cli.bench import bench
+from evaluand.cli.export import export
 from evaluand.cli.identity import capture, verify
 from evaluand.cli.report import report
 from evaluand.errors import EvaluandError
@@ -35,7 +36,7 @@ def cli(debug: bool) -> None:
     """Say what an LLM evaluation evaluated, and what it would have missed."""
 
 
-for command in (bench, report, capture, verify, models):
+for command in (bench, report, export, capture, verify, models):
     cli.add_command(command)
 
 

@@ -32,6 +32,9 @@ def load_function(code: Code) -> Callable[..., Any]:
     except ImportError as error:
         msg = f"{name}: {error}; only installed packages can be imported, not files beside it, since these would not be hashed"
         raise InputError(msg) from error
+    except (Exception, SystemExit) as error:
+        msg = f"{name}: raised {type(error).__name__} while it was loaded: {error}"
+        raise InputError(msg) from error
     function = module.__dict__.get(code.function)
     if not callable(function):
         msg = f"{name}: expected a function {code.function!r}, it defines {_defined(module)}"
