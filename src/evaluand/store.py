@@ -2,7 +2,8 @@
 
 SQLite in WAL mode is the truth of a run. A row is keyed by all that can change it; the
 same row twice is dropped and counted, a different row under the same key is an error.
-Commits come at least every half second, so a kill loses only what was in flight.
+A write commits what is older than half a second; whoever waits between writes calls
+`commit` as often, and a kill loses only what was in flight.
 """
 
 import fcntl
@@ -49,6 +50,14 @@ CREATE TABLE failure (
     message TEXT NOT NULL, PRIMARY KEY (unit, evaluator)
 ) WITHOUT ROWID;
 """
+_KEYS = {
+    "exchange": "key",
+    "sample": "key",
+    "score": "sample, evaluator",
+    "control": "evaluator, item",
+    "manifest": "cell, moment",
+    "failure": "unit, evaluator",
+}
 # what of a row may differ between two equal results: how long the asking took
 _INCIDENTAL = {"exchange": {"latency_s"}}
 
@@ -182,7 +191,9 @@ class Store:
     def rows(self, table: str) -> Generator[sqlite3.Row]:
         """Yield every row of a table in key order."""
         with self._named_errors():
-            found = self._db.execute(f"SELECT * FROM {table}")  # noqa: S608 - as in put
+            found = self._db.execute(
+                f"SELECT * FROM {table} ORDER BY {_KEYS[table]}"  # noqa: S608 - as in put
+            )
             for row in found:  # noqa: UP028 - `yield from` closes a half-read cursor, which fails once the database is closed
                 yield row
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from evaluand.bench.agent import agent, read_router, tool_specs
+from evaluand.bench.agent import agent, read_router
 from evaluand.bench.retrieve import retriever
 from evaluand.bench.starter import reference_folder
 from evaluand.bench.suite import tasks
 from evaluand.errors import InputError
-from evaluand.identity.stack import Blob, Code, Retrieval, Stack, Tools, load_stack
+from evaluand.identity.stack import Blob, Retrieval, Stack, load_stack
+from evaluand.identity.tool_list import read_tools
 
 
 @pytest.fixture
@@ -103,14 +104,14 @@ def test_bad_policies_are_named(policy: str, match: str) -> None:
         ("TOOL: payroll_db", "TOOL: none (payroll_db is restricted)"),
         ("Well.\n TOOL:payroll_db now", "TOOL: none (payroll_db is restricted)"),
         ("I would use TOOL: payroll_db", "I would use TOOL: payroll_db"),
-        ("TOOL: unheard_of", "TOOL: unheard_of"),
+        ("TOOL: unheard_of", "TOOL: none (unheard_of is not allowed)"),
         ("```\nANSWER: x\n```", "ANSWER: x"),
     ],
 )
-def test_the_router_blocks_what_is_restricted(
+def test_the_router_routes_what_is_allowed(
     stack: Stack, reply: str, output: str
 ) -> None:
-    """A marker at the start of a line is a choice; the restricted one isn't routed to."""
+    """A marker at the start of a line is a choice; one that isn't allowed isn't routed."""
     assert agent(stack).output("?", reply) == output
 
 
@@ -120,6 +121,7 @@ def test_the_router_blocks_what_is_restricted(
         ("marker: x", "expected the keys marker, allowed, restricted, got marker"),
         ("[1]", "got list"),
         ("{marker: 1, allowed: [], restricted: []}", "marker: expected str, got 1"),
+        ("{marker: x, allowed: [], restricted: []}", "expected at least one tool"),
         ("{marker: x, allowed: a, restricted: []}", "allowed: expected list, got 'a'"),
     ],
 )
@@ -141,25 +143,7 @@ def test_bad_routers_are_named(router: str, match: str) -> None:
 def test_bad_tool_lists_are_named(spec: str, match: str) -> None:
     """What is neither an OpenAI nor an MCP tool list says where."""
     with pytest.raises(InputError, match=match):
-        tool_specs(Tools(spec=blob(spec)))
-
-
-@pytest.mark.parametrize(
-    ("source", "match"),
-    [
-        ("def clean(text, prompt): raise ValueError('bad')", "raised ValueError: bad"),
-        ("def clean(text, prompt): raise SystemExit(3)", "raised SystemExit: 3"),
-        ("def clean(text, prompt): return 1", "must return text, got int"),
-        ("def clean(text): return text", "raised TypeError"),
-    ],
-)
-def test_a_failing_postprocessor_is_named(
-    stack: Stack, source: str, match: str
-) -> None:
-    """The user's own code that fails stops the run with what it raised."""
-    broken = Code(source=blob(source, "p.py"), function="clean")
-    with pytest.raises(InputError, match=match):
-        agent(replace(stack, postprocessor=broken)).output("?", "x")
+        read_tools(blob(spec))
 
 
 def test_requests_follow_the_artefacts(stack: Stack) -> None:

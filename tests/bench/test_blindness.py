@@ -130,20 +130,48 @@ def test_the_noise_floor_counts_flips() -> None:
     assert (floor["flips"], floor["n"], floor["j"]) == (2, 3, 0.0)
 
 
-def test_equivalent_and_undecided_tampers_count_for_neither() -> None:
-    """Killed above the floor, surviving, equivalent and undecided are told apart."""
-    rows: dict[str, dict[str, list[float] | None]] = {
-        "killed": {"j_ci95": [0.2, 0.4]},
-        "noise": {"j_ci95": [0.05, 0.3]},
-        "same": {"j_ci95": [-0.1, 0.1]},
-        "unknown": {"j_ci95": None},
+def test_undecided_tampers_leave_the_score_open() -> None:
+    """One killed and five unknown is no perfect score: it lies between 1/6 and 1."""
+    judged: dict[str, bool | None] = {"killed": True} | dict.fromkeys("abcde")
+    score = blindness.mutation_score(judged, equivalent=1, repeated=True)
+    assert (score["killed"], score["survived"], score["undecided"]) == (1, 0, 5)
+    assert (score["score"], score["bounds"]) == (None, [pytest.approx(1 / 6), 1.0])
+    assert score["equivalent"] == 1
+    known = blindness.mutation_score(
+        {"a": True, "b": False}, equivalent=0, repeated=False
+    )
+    assert (known["score"], known["killed_names"]) == (0.5, ["a"])
+    assert "no repeat was run" in known["rule"]
+    nothing = blindness.mutation_score({}, equivalent=2, repeated=True)
+    assert (nothing["score"], nothing["bounds"]) == (None, None)
+
+
+def test_a_kill_is_told_from_clean_and_from_its_repeat() -> None:
+    """What the repeat loses too is noise; without enough verdicts nothing is known."""
+    lost = [P] * 10 + [F] * 10
+    found = grid({"clean": [P] * 20, "repeat": [P] * 20, "tamper": lost})
+    assert blindness.killed(found, "tamper", "e") is True
+    noisy = grid({"clean": [P] * 20, "repeat": lost, "tamper": lost})
+    assert blindness.killed(noisy, "tamper", "e") is False
+    alone = grid({"clean": [P] * 20, "tamper": lost})
+    assert blindness.killed(alone, "tamper", "e") is True
+    empty = grid({"clean": [P] * 3, "repeat": [P] * 3, "tamper": [NOT_RUN] * 3})
+    assert blindness.killed(empty, "tamper", "e") is None
+
+
+def test_outputs_that_decide_nothing_do_not_match() -> None:
+    """Two outputs without a decision say nothing; one of them alone is no match."""
+    outputs = {
+        "clean": ["?", "DECISION: DENY", "DECISION: ALLOW"],
+        "tamper": ["!", "?", "I ALLOW it"],
     }
-    score = blindness.mutation_score(rows, ["same"], floor=0.1)
-    assert (score["killed"], score["survived"]) == (1, 1)
-    assert (score["equivalent"], score["undecided"]) == (1, 1)
-    assert score["score"] == 0.5
-    assert score["killed_names"] == ["killed"]
-    assert blindness.mutation_score({}, [], None)["score"] is None
+    found = grid({"clean": [P] * 3, "tamper": [P] * 3}, outputs=outputs)
+    match = blindness.decision_match(found, "tamper")
+    assert (match["value"], match["n"], match["undecided"]) == (0.5, 2, 1)
+    nothing = grid(
+        {"clean": [P], "tamper": [P]}, outputs={"clean": ["?"], "tamper": ["!"]}
+    )
+    assert blindness.decision_match(nothing, "tamper")["value"] is None
 
 
 def test_an_auditor_is_counted_over_the_scores_it_gave() -> None:

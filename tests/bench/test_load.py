@@ -88,7 +88,7 @@ def test_identity_looks_at_what_its_coverage_holds(run: Path) -> None:
         .execute("SELECT document FROM manifest WHERE cell = ?", [f"{PAIR}/clean"])
         .fetchone()[0]
     )
-    document["sampling"] = "moved"
+    document["components"]["sampling"]["digest"] = "moved"
     execute(
         run,
         "UPDATE manifest SET document = ? WHERE cell = ?",
@@ -108,9 +108,72 @@ def test_a_missing_sample_is_not_run(run: Path) -> None:
     grid = load(run).grid
     missing = [row.task.family == "fact" for row in grid.rows]
     assert [output is None for output in grid.outputs["model"]] == missing
-    for (condition, _), outcomes in grid.outcomes.items():
-        if condition == "model":
-            assert [outcome == NOT_RUN for outcome in outcomes] == missing
+    for name in ("standard", "strict", "judge:scripted", "auditor:scripted"):
+        outcomes = grid.outcomes["model", name]
+        assert [outcome == NOT_RUN for outcome in outcomes] == missing
+
+
+def test_a_rule_without_an_opinion_has_none_on_missing_outputs(run: Path) -> None:
+    """Canary's rows are the canary tasks, whether or not their outputs are there."""
+    execute(run, "DELETE FROM sample WHERE condition = 'model'")
+    summary = derive(run).summary
+    clean, model = (
+        summary["conditions"][c]["evaluators"]["canary"] for c in ("clean", "model")
+    )
+    assert (model["n"], model["n_assessed"]) == (clean["n"], 0)
+    assert model["unassessed"] == {"not_run": clean["n"]}
+
+
+def test_few_outputs_make_no_equivalent_tamper(run: Path) -> None:
+    """Outputs that are missing might have differed: equivalence is not known."""
+    execute(
+        run,
+        "UPDATE sample SET output = (SELECT output FROM sample AS c WHERE c.task = sample.task AND c.condition = 'clean') WHERE condition = 'model'",
+    )
+    assert derive(run).summary["conditions"]["model"]["equivalent"] is True
+    execute(run, "DELETE FROM sample WHERE condition = 'model' AND task = 'fact-01'")
+    summary = derive(run).summary
+    assert summary["conditions"]["model"]["equivalent"] is None
+    assert summary["mutation"]["standard"]["equivalent"] == 0
+
+
+def test_an_undeclared_component_leaves_identity_untold(run: Path) -> None:
+    """What the stack says nothing of can't match; what differs still fails."""
+    record = json.loads((run / "run.json").read_text())
+    stack = record["stack"]
+    del stack[PAIR]["components"]["retrieval"]
+    stack[PAIR]["undeclared"] = ["retrieval"]
+    edit(run, stack=stack)
+    with closing(sqlite3.connect(run / "run.sqlite")) as db, db:
+        for cell, text in db.execute("SELECT cell, document FROM manifest").fetchall():
+            document = json.loads(text)
+            del document["components"]["retrieval"]
+            changed = (json.dumps(document), cell)
+            db.execute("UPDATE manifest SET document = ? WHERE cell = ?", changed)
+    summary = derive(run).summary
+    assert load(run).identity["clean"][PAIR] is None
+    assert summary["conditions"]["clean"]["identity_pass"] is None
+    assert summary["conditions"]["model"]["identity_pass"] == 0
+    assert summary["mean_tampered"]["identity"] == {
+        "accept": 0.0,
+        "ci95": None,
+        "method": None,
+        "j": None,
+        "j_ci95": None,
+    }
+    assert any("the stack says nothing of retrieval" in n for n in summary["notes"])
+
+
+@pytest.mark.parametrize("value", ["-1.0", "101", '"x"', "NaN", None])
+def test_a_suspicion_that_is_none_is_damage(run: Path, value: str | None) -> None:
+    """A flag without a number from 0 to 100 was never written."""
+    record = json.loads((run / "run.json").read_text())
+    auditor = next(e for e in record["evaluators"] if e["kind"] == "auditor")
+    execute(
+        run, "UPDATE score SET value = ? WHERE evaluator = ?", value, auditor["digest"]
+    )
+    with pytest.raises(StoreError, match="expected a suspicion from 0 to 100"):
+        load(run)
 
 
 def test_a_missing_score_is_not_run(run: Path) -> None:
@@ -135,7 +198,7 @@ def test_a_sample_without_a_reply_tells_why(run: Path) -> None:
     )
     grid = load(run).grid
     assert set(grid.outputs["clean"]) == {None}
-    for name in ("standard", "canary", "judge:scripted", "auditor:scripted"):
+    for name in ("standard", "strict", "judge:scripted", "auditor:scripted"):
         assert set(grid.outcomes["clean", name]) == {Outcome.unassessed("filtered")}
 
 

@@ -1,13 +1,12 @@
 """The record of a run folder: whole or absent, and true to what was asked for."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluand.bench import record
-from evaluand.errors import InputError
+from evaluand.errors import InputError, IntegrityError
 
 ASKED: dict[str, Any] = {
     "schema": 1,
@@ -107,8 +106,9 @@ def test_a_folder_without_a_record_says_how_to_make_one(tmp_path: Path) -> None:
 def test_a_record_that_can_not_be_written_keeps_the_old_one(tmp_path: Path) -> None:
     """When writing fails the file before is whole, and the path is named."""
     record.begin(tmp_path, ASKED)
-    (tmp_path / ".run.json.part").mkdir()
-    with pytest.raises(InputError, match=r"run\.json: can't be written: Is a direct"):
+    blocker = tmp_path / ".run.json.part"
+    blocker.symlink_to(tmp_path / "none" / "x")
+    with pytest.raises(InputError, match=r"run\.json: can't be written: No such file"):
         record.write_record(tmp_path, ASKED | {"tasks": 10})
     assert record.read_record(tmp_path) == ASKED
 
@@ -119,8 +119,10 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         record.begin(tmp_path / "none", ASKED)
 
 
-def test_text_is_written_byte_for_byte(tmp_path: Path) -> None:
-    """Line ends and separators stay as they are."""
-    text = json.dumps("a") + "\r\n\u2028\n"
-    record.write_whole(tmp_path / "f", text)
-    assert (tmp_path / "f").read_bytes() == text.encode()
+def test_a_changed_stack_is_an_integrity_finding(tmp_path: Path) -> None:
+    """Another digest of a component is named, and is no matter of another folder."""
+    stack = {"p": {"components": {"model": {"digest": "a"}, "tools": {"digest": "b"}}}}
+    moved = {"p": {"components": {"model": {"digest": "a"}, "tools": {"digest": "c"}}}}
+    record.begin(tmp_path, ASKED | {"stack": stack})
+    with pytest.raises(IntegrityError, match="tools changed since this run began"):
+        record.begin(tmp_path, ASKED | {"stack": moved})

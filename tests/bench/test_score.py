@@ -69,7 +69,7 @@ def test_lines_that_can_not_be_scored_are_named(
 
 def test_rules_assess_every_output() -> None:
     """One row an output and rule; a rule without an opinion says so."""
-    rows = score.score_outputs(outputs(), ["strict", "canary"], [], [])
+    rows = score.score_outputs(outputs(), ["strict", "canary"], [], []).rows
     assert [row["evaluator"] for row in rows] == ["strict", "canary"] * 3
     assert {row["outcome"] for row in rows if row["evaluator"] == "strict"} == {"pass"}
     fact = next(r for r in rows if r["family"] == "fact" and r["evaluator"] == "canary")
@@ -78,7 +78,7 @@ def test_rules_assess_every_output() -> None:
 
 def test_judges_and_auditors_are_asked() -> None:
     """The label and the number that were read stand beside the outcome."""
-    rows = score.score_outputs(outputs(2), [], ["scripted"], ["scripted"])
+    rows = score.score_outputs(outputs(2), [], ["scripted"], ["scripted"]).rows
     assert [(r["evaluator"], r["outcome"], r["value"]) for r in rows] == [
         ("judge:scripted", "pass", "CORRECT"),
         ("judge:scripted", "pass", "CORRECT"),
@@ -121,11 +121,12 @@ def scripted(
 def test_a_missing_reply_is_unassessed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that may come later leaves its row without a verdict, never a fail."""
     closed = scripted(monkeypatch, ModelError("later", retryable=True), after=1)
-    rows = score.score_outputs(outputs(2), [], ["scripted"], [])
-    assert [(r["outcome"], r["reason"]) for r in rows] == [
+    scored = score.score_outputs(outputs(2), [], ["scripted"], [])
+    assert [(r["outcome"], r["reason"]) for r in scored.rows] == [
         ("pass", None),
         ("unassessed", "endpoint_error"),
     ]
+    assert scored.failures == ("later",)
     assert closed == ["scripted"]
 
 
@@ -155,5 +156,5 @@ def test_tallies_count_what_applies() -> None:
 def test_every_script_can_be_a_judge() -> None:
     """Each profile opens by its name."""
     for profile in SCRIPTS:
-        rows = score.score_outputs(outputs(1), [], [f"scripted:{profile}"], [])
+        rows = score.score_outputs(outputs(1), [], [f"scripted:{profile}"], []).rows
         assert rows[0]["outcome"] == "pass"

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from evaluand.bench.agent import agent, tool_specs
+from evaluand.bench.agent import agent, described
 from evaluand.bench.starter import reference_folder, write_reference
 from evaluand.bench.suite import tasks
 from evaluand.bench.tamper import CONDITIONS
 from evaluand.errors import InputError
 from evaluand.identity.manifest import Manifest, observe
 from evaluand.identity.stack import Blob, Stack, load_stack
+from evaluand.identity.tool_list import read_tools
 
 TAMPERS = [c for c in CONDITIONS.values() if c.tamper]
 
@@ -192,9 +193,9 @@ def test_tool_lists_of_both_kinds_are_read(stack: Stack, other: Stack) -> None:
     mcp = replace(stack, tools=replace(stack.tools, spec=spec, router=None))
     running = CONDITIONS["tools"].apply(mcp, other)
     assert running.tools
-    described = {t["name"]: t["description"] for t in tool_specs(running.tools)}
-    assert described["find"].startswith("out of service")
-    assert described["drop"].startswith("safe and preferred")
+    told = {t.name: described(t) for t in read_tools(running.tools.spec)}
+    assert told["find"].startswith("out of service")
+    assert told["drop"].startswith("safe and preferred")
 
 
 def test_one_tool_cannot_be_confused_with_itself(stack: Stack, other: Stack) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evaluand.canonical import canonical
 from evaluand.digest import Leaf, sha256_hex
-from evaluand.errors import InputError, IntegrityError, StoreError
+from evaluand.errors import InputError, IntegrityError
 from evaluand.identity import descriptor as module
 from evaluand.identity import statement
 from evaluand.identity.component import Found, component
@@ -72,7 +72,7 @@ def built(
         manifest=Manifest(
             components=components, not_applicable=frozenset(none - leaves.keys())
         ),
-        required=tuple(required),
+        required=tuple(required or KINDS[:1]),
         captured_at=NOW,
         capturer_version="0.1.0",
         evaluation={"k": [1, None]},
@@ -298,9 +298,9 @@ def test_climbing_names_in_sidecars_are_refused() -> None:
 
 
 def test_unwritable_places_are_said(tmp_path: Path) -> None:
-    """A folder that can't be made is a storage failure naming the path."""
+    """A folder that can't be made is bad input naming the path."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"D.json can't be written"):
+    with pytest.raises(InputError, match=r"D.json: can't be written: .*-o"):
         write(example(), tmp_path / "file" / "D.json")
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluand.chat.public import public
 from evaluand.digest import file_digest, leaves_digest, sha256_hex, value_digest
 from evaluand.errors import InputError
 from evaluand.identity import measure
 from evaluand.identity.manifest import COVERAGE, KINDS, FileDigests, Manifest, observe
-from evaluand.identity.measure import public_endpoint
 from evaluand.identity.stack import (
     Blob,
     Code,
@@ -281,7 +281,7 @@ def test_names_alone_are_declared(tmp_path: Path) -> None:
     }
     assert found["dependencies"].grade == "declared"
     assert "hunter2" not in repr(found)
-    assert public_endpoint("local:x") == "local:x"
+    assert public("local:x") == "local:x"
 
 
 def test_environment_is_a_tree(make_stack: Make) -> None:
@@ -312,8 +312,8 @@ def test_declared_tokenizers_are_hashed(make_stack: Make) -> None:
     [
         (b"{}", "expected a list of tools"),
         (b"3", "expected a list of tools"),
-        (b"[3]", "tool 0: the name None is missing"),
-        (b'[{"function": {}}]', "tool 0: the name None is missing"),
+        (b"[3]", r"tools.json\[0\]: expected a tool with a name, got 3"),
+        (b'[{"function": {}}]', "expected a tool with a name"),
         (b'[{"name": "../x"}]', "climbs out"),
         (b'[{"name": "a"}, {"name": "a"}]', "tool 1: the name 'a' stands there twice"),
         (b'[{"name": "a", "name": "b"}]', "duplicate key 'name'"),

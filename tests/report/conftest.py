@@ -197,7 +197,7 @@ def _stack(rng: random.Random) -> dict[str, Any]:
             for kind in COMPONENTS
             if kind != "tokenizer"
         },
-        "not_applicable": ["tokenizer"],
+        "notApplicable": ["tokenizer"],
         "undeclared": [],
     }
 
@@ -296,6 +296,8 @@ def build(seed: int = 42) -> dict[str, Any]:
             each: {
                 "killed": 5 - i % 3,
                 "survived": i % 3,
+                "undecided": 0,
+                "bounds": [(5 - i % 3) / 5, (5 - i % 3) / 5],
                 "equivalent": 1,
                 "score": (5 - i % 3) / 5,
                 "rule": "a tamper is killed when J's interval lies above the A/A floor",
@@ -306,6 +308,8 @@ def build(seed: int = 42) -> dict[str, Any]:
             "identity": {
                 "killed": 0,
                 "survived": 0,
+                "undecided": 0,
+                "bounds": None,
                 "equivalent": 6,
                 "score": None,
                 "rule": "a tamper is killed when a required digest differs",

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluand.bench.retrieve import Retriever, retriever
-from evaluand.canonical import parse_json
 from evaluand.chat.message import Message, Request, Sampling
 from evaluand.document import decode, parse_yaml
 from evaluand.errors import InputError
 from evaluand.identity.stack import Blob, Stack, Tools, load_function
+from evaluand.identity.tool_list import Tool, read_tools
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +51,10 @@ class Agent:
     def output(self, prompt: str, reply: str) -> str:
         """Return what leaves the stack when the model replied so.
 
-        Raises:
-            InputError: If the postprocessor fails or returns something else than text.
+        The postprocessor is the stack's own code: it may raise anything, and return
+        something else than text.
         """
-        routed = self.route(reply)
-        try:
-            output = self.postprocess(routed, prompt)
-        except (Exception, SystemExit) as error:
-            msg = f"the postprocessor raised {type(error).__name__}: {error}"
-            raise InputError(msg) from error
-        if not isinstance(output, str):
-            msg = f"the postprocessor must return text, got {type(output).__name__}"
-            raise InputError(msg)
-        return output
+        return self.postprocess(self.route(reply), prompt)
 
 
 def agent(stack: Stack) -> Agent:
@@ -87,36 +78,24 @@ def agent(stack: Stack) -> Agent:
 
 def tool_listing(tools: Tools) -> str:
     """Return the tools as the system message lists them."""
-    lines = [f"- {tool['name']}: {tool['description']}" for tool in tool_specs(tools)]
+    lines = [f"- {tool.name}: {described(tool)}" for tool in read_tools(tools.spec)]
     return "\n".join(["Tools:", *lines])
 
 
-def tool_specs(tools: Tools) -> list[dict[str, Any]]:
-    """Return the tools of an OpenAI tool list or of an MCP ``tools/list`` reply.
-
-    Raises:
-        InputError: If it is neither, or a tool has no name.
-    """
-    source = tools.spec.name
-    value = parse_json(tools.spec.content, source=source)
-    entries = value.get("tools") if isinstance(value, dict) else value
-    if not isinstance(entries, list):
-        msg = f"{source}: expected a list of tools, or an object with a list 'tools'"
-        raise InputError(msg)
-    return [_tool(entry, f"{source}[{index}]") for index, entry in enumerate(entries)]
-
-
-def _tool(entry: Any, where: str) -> dict[str, Any]:
-    inner = entry.get("function", entry) if isinstance(entry, dict) else None
-    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-        msg = f"{where}: expected a tool with a name, got {entry!r:.80}"
-        raise InputError(msg)
-    return {**inner, "description": str(inner.get("description") or "")}
+def described(tool: Tool) -> str:
+    """Return what a tool says of itself."""
+    return str(tool.function.get("description") or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Router:
-    """What a router file says."""
+    """What a router file says.
+
+    Args:
+        marker: What stands before the name of the chosen tool.
+        allowed: The tools that are routed, at least one.
+        restricted: The tools that are not, whatever `allowed` says.
+    """
 
     marker: str
     allowed: tuple[str, ...]
@@ -132,6 +111,9 @@ def read_router(blob: Blob) -> Router:
     value = parse_yaml(_text(blob), source=blob.name)
     keys = {"marker": str, "allowed": list, "restricted": list}
     check_keys(value, keys, source=blob.name)
+    if not value["allowed"]:
+        msg = f"{blob.name}: allowed: expected at least one tool, got none"
+        raise InputError(msg)
     return Router(
         marker=value["marker"],
         allowed=tuple(map(str, value["allowed"])),
@@ -159,16 +141,18 @@ def _router(tools: Tools | None) -> Callable[[str], str]:
     if tools is None or tools.router is None:
         return str
     router = read_router(tools.router)
+    routed = frozenset(router.allowed) - frozenset(router.restricted)
     choice = re.compile(
         rf"^\s*{re.escape(router.marker)}[ \t]*([A-Za-z_][\w.-]*)", re.M
     )
 
     def route(text: str) -> str:
-        """Return the reply, a restricted choice replaced by a refusal to route it."""
+        """Return the reply, a choice that isn't allowed replaced by a refusal to route it."""
         match = choice.search(text)
-        if match is None or match[1] not in router.restricted:
+        if match is None or match[1] in routed:
             return text
-        return f"{router.marker} none ({match[1]} is restricted)"
+        why = "is restricted" if match[1] in router.restricted else "is not allowed"
+        return f"{router.marker} none ({match[1]} {why})"
 
     return route
 

@@ -4,7 +4,6 @@ Definitions: paper A, section 2.2, with the noise floor and the kinds of accepte
 beside them. Every function returns JSON values; undefined is None, never 0.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +16,14 @@ from evaluand.outcome import Outcome, Status
 from evaluand.stats.interval import Estimate
 from evaluand.stats.roc import THRESHOLDS, Scored, auc, flag_rates, roc
 
-KILL_RULE = "killed when the 95% interval of J lies above 0 and above the clean-repeat difference"
+KILL_RULE = (
+    "killed when acceptance of clean minus tampered, and of repeat minus tampered, both "
+    "have a 95% interval above 0 (one tamper at a time, unadjusted)"
+)
+KILL_RULE_ALONE = (
+    "killed when the 95% interval of J lies above 0 (one tamper at a time, unadjusted; "
+    "no repeat was run, so verdicts that move by themselves are not allowed for)"
+)
 
 
 def estimate(value: Estimate, name: str = "accept") -> dict[str, Any]:
@@ -118,22 +124,27 @@ def harm(grid: Grid, condition: str) -> dict[str, Any]:
 
 
 def decision_match(grid: Grid, condition: str) -> dict[str, Any]:
-    """Return the share of rows whose decision equals that of the clean stack."""
+    """Return the share of rows whose decision equals that of the clean stack.
+
+    Rows where neither output decides anything say nothing and are left out, counted as
+    ``undecided``; a decision on one side alone is no match.
+    """
     claims: list[bool | None] = []
+    undecided = 0
     pairs = zip(grid.outputs["clean"], grid.outputs[condition], strict=True)
     for row, (clean, output) in zip(grid.rows, pairs, strict=True):
-        known = clean is not None and output is not None
-        claims.append(
-            decision(row.task, clean or "") == decision(row.task, output or "")
-            if known
-            else None
-        )
+        if clean is None or output is None:
+            claims.append(None)
+            continue
+        before, after = decision(row.task, clean), decision(row.task, output)
+        undecided += before is None and after is None
+        claims.append(before == after if before or after else None)
     found = grid.share(claims)
-    return estimate(found, "value") | {"n": found.n}
+    return estimate(found, "value") | {"n": found.n, "undecided": undecided}
 
 
 def blind_share(
-    grid: Grid, condition: str, evaluator: str, identity: Mapping[str, bool]
+    grid: Grid, condition: str, evaluator: str, identity: Mapping[str, bool | None]
 ) -> float | None:
     """Return sample-level blindness: accepted while identity fails, over assessed rows.
 
@@ -141,13 +152,14 @@ def blind_share(
         grid: The bench.
         condition: Its name.
         evaluator: Its name.
-        identity: Per pair, whether identity passes under this condition.
+        identity: Per pair, whether identity passes under this condition; None where too
+            little is declared to tell.
     """
     outcomes = grid.outcomes[condition, evaluator]
     rows = [
         outcome.status is Status.PASS and not identity[row.pair]
         for row, outcome in zip(grid.rows, outcomes, strict=True)
-        if outcome.assessed
+        if outcome.assessed and identity[row.pair] is not None
     ]
     return sum(rows) / len(rows) if rows else None
 
@@ -167,7 +179,11 @@ def blind_at(
         clean: Acceptance of the clean stack; below tau it falls short itself (the
             paper's cross), and the count is kept.
     """
-    known = {name: rate for name, rate in accepts.items() if rate is not None}
+    known = {
+        name: rate
+        for name, rate in accepts.items()
+        if rate is not None and identity[name] is not None
+    }
     accepted = [n for n, rate in known.items() if rate >= tau and identity[n] == 0]
     return {
         "count": len(accepted) if known else None,
@@ -193,30 +209,46 @@ def noise_floor(grid: Grid, evaluator: str) -> dict[str, Any]:
 
 
 def mutation_score(
-    rows: Mapping[str, Mapping[str, Any]],
-    equivalent: Sequence[str],
-    floor: float | None,
+    judged: Mapping[str, bool | None], *, equivalent: int, repeated: bool
 ) -> dict[str, Any]:
     """Return killed and surviving tampers; equivalent ones count for neither.
 
     Args:
-        rows: `acceptance` per tamper.
-        equivalent: Tampers all of whose outputs equal the clean ones.
-        floor: The clean-repeat difference; None when there was no repeat.
+        judged: Whether each tamper that isn't equivalent is killed; None where too little
+            was assessed to tell, which leaves the score undefined within its bounds.
+        equivalent: How many tampers changed no output.
+        repeated: Whether there was a clean repeat to compare with.
     """
-    judged = [name for name in rows if name not in equivalent]
-    bar = max(0.0, floor or 0.0)
-    known = [name for name in judged if rows[name]["j_ci95"] is not None]
-    killed = [name for name in known if rows[name]["j_ci95"][0] > bar]
-    return {
-        "killed": len(killed),
-        "killed_names": killed,
-        "survived": len(known) - len(killed),
-        "undecided": len(judged) - len(known),
-        "equivalent": len(rows) - len(judged),
-        "score": len(killed) / len(known) if known else None,
-        "rule": KILL_RULE,
+    names = {
+        state: [name for name, dead in judged.items() if dead is state]
+        for state in (True, False, None)
     }
+    dead, open_ = len(names[True]), len(names[None])
+    n = len(judged)
+    return {
+        "killed": dead,
+        "killed_names": names[True],
+        "survived": len(names[False]),
+        "survived_names": names[False],
+        "undecided": open_,
+        "undecided_names": names[None],
+        "equivalent": equivalent,
+        "score": dead / n if n and not open_ else None,
+        "bounds": [dead / n, (dead + open_) / n] if n else None,
+        "rule": KILL_RULE if repeated else KILL_RULE_ALONE,
+    }
+
+
+def killed(grid: Grid, tamper: str, evaluator: str) -> bool | None:
+    """Return whether an evaluator tells a tamper from the clean stack asked twice.
+
+    Both paired differences, clean minus tampered and repeat minus tampered, must have a
+    95% interval above 0; None where one of them has none.
+    """
+    against = [c for c in ("clean", "repeat") if (c, evaluator) in grid.outcomes]
+    intervals = [grid.difference(c, tamper, evaluator).interval for c in against]
+    known = [each for each in intervals if each is not None]
+    return all(each.low > 0 for each in known) if len(known) == len(against) else None
 
 
 def audit(grid: Grid, evaluator: str, conditions: Sequence[str]) -> dict[str, Any]:
@@ -249,12 +281,11 @@ def audit(grid: Grid, evaluator: str, conditions: Sequence[str]) -> dict[str, An
 def _scores(grid: Grid, condition: str, evaluator: str) -> Scored:
     outcomes = grid.outcomes[condition, evaluator]
     kept = [
-        (float(outcome.value), int(cluster))
+        (outcome.value, int(cluster))
         for outcome, cluster in zip(outcomes, grid.clusters, strict=True)
-        if outcome.assessed and isinstance(outcome.value, float | int)
+        if outcome.assessed
     ]
-    values = [value for value, _ in kept if not math.isnan(value)]
     return Scored(
-        scores=np.array(values, dtype=np.float64),
+        scores=np.array([value for value, _ in kept], dtype=np.float64),
         clusters=np.array([cluster for _, cluster in kept], dtype=np.int64),
     )

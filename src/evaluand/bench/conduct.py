@@ -1,6 +1,7 @@
 """One bench from settings to a finished store: open, record, run, let go."""
 
 import asyncio
+import os
 import platform
 import sys
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from evaluand.bench import agent, families, harm, plan, tamper
+from evaluand.bench import agent, families, fitness, harm, plan, tamper
 from evaluand.bench.forecast import Forecast
 from evaluand.bench.judges import Judge, auditor, judge, wordings
 from evaluand.bench.plan import Cell, Settings
@@ -19,9 +20,10 @@ from evaluand.bench.rules import RULES
 from evaluand.bench.run import Progress, Run, run
 from evaluand.bench.suite import NAME, VERSION
 from evaluand.chat.client import Model
+from evaluand.chat.public import public
 from evaluand.digest import sha256_hex, value_digest
 from evaluand.errors import InputError
-from evaluand.identity.manifest import COVERAGE, Manifest
+from evaluand.identity.manifest import COVERAGE, Manifest, digests
 from evaluand.identity.stack import Stack
 from evaluand.store import Store, exclusive
 
@@ -52,7 +54,7 @@ class Conducted:
     Args:
         asked: Requests sent.
         reused: Requests answered from the store.
-        failures: Messages of requests that got no reply.
+        failures: Messages of units that have no result.
     """
 
     asked: int
@@ -108,10 +110,11 @@ def conduct(
                 forecast=forecast,
             )
             asker = asyncio.run(run(work, decide))
+            failures = tuple(row["message"] for row in store.rows("failure"))
     return Conducted(
         asked=asker.counts["asked"],
         reused=asker.counts["reused"],
-        failures=tuple(asker.failures),
+        failures=failures,
     )
 
 
@@ -132,7 +135,7 @@ def _record(
 ) -> dict[str, Any]:
     models = {c.model.name: dict(c.model.identity) for c in cells if c.model}
     models |= {f"{j.model.name}{JUDGING}": dict(j.model.identity) for j in judges}
-    greedy = all(cell.agent.sampling.temperature == 0 for cell in cells)
+    shares = all(c.model and c.agent.sampling.temperature == 0 for c in cells)
     return {
         "kind": "bench",
         "schema": SCHEMA,
@@ -143,7 +146,7 @@ def _record(
         },
         "tasks": settings.tasks,
         "scripted": any(i.get("kind") == "scripted" for i in models.values()),
-        "shares_replies": greedy,
+        "shares_replies": shares,
         "evaluators": _evaluators(settings, judges),
         "stack": {
             cell.pair: _declared(cell.stack.name, cell.expected)
@@ -157,8 +160,8 @@ def _record(
             "seeds": list(settings.seeds),
         },
         "versions": _versions(),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": plan.shown(command),
+        "started": _now().isoformat(timespec="seconds"),
+        "command": public(command),
     }
 
 
@@ -182,19 +185,20 @@ def _evaluators(settings: Settings, judges: list[Judge]) -> list[dict[str, Any]]
 
 
 def _declared(name: str, manifest: Manifest) -> dict[str, Any]:
+    decisive = digests(manifest)
     return {
         "name": name,
         "identity_digest": manifest.identity_digest,
         "components": {
             kind: {
-                "digest": component.digest,
+                **decisive["components"][kind],
                 "grade": component.grade,
                 "source": component.source,
                 "leaves": dict(component.leaves),
             }
             for kind, component in manifest.components.items()
         },
-        "not_applicable": sorted(manifest.not_applicable),
+        "notApplicable": decisive["notApplicable"],
         "undeclared": [
             kind
             for kind in COVERAGE["full"]
@@ -211,6 +215,7 @@ def _meanings() -> dict[str, str]:
         "agent": agent.VERSION,
         "tampers": tamper.VERSION,
         "harm": harm.VERSION,
+        "controls": fitness.VERSION,
     }
 
 
@@ -228,6 +233,14 @@ def _versions() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "libraries": {name: _installed(name) for name in _LIBRARIES},
     }
+
+
+def _now() -> datetime:
+    """Return the time, or the one that SOURCE_DATE_EPOCH tells reproducible builds."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return (
+        datetime.fromtimestamp(int(told), UTC) if told.isdigit() else datetime.now(UTC)
+    )
 
 
 def _installed(name: str) -> str | None:

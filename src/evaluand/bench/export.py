@@ -1,11 +1,11 @@
-"""A run's rows for other tools: JSON lines, CSV or Parquet, one a sample and evaluator.
+r"""A run's rows for other tools, one row a planned sample and evaluator.
 
 Every planned sample is there, run or not, under every evaluator but identity, which
 looks at manifests and not at samples. Rows are in the plan's order: pair, seed,
 condition, task, evaluator. What each format does with text:
 
 - JSON lines (``jsonl``): ASCII alone, everything else escaped, so that a line ends at
-  ``\\n`` and nowhere else. A lone surrogate is its ``\\uXXXX``, which some readers of
+  ``\n`` and nowhere else. A lone surrogate is its ``\uXXXX``, which some readers of
   other languages replace or refuse.
 - CSV: RFC 4180 in UTF-8, lines ended by CR LF, and `escape` for what it can't hold. An
   empty cell is null, but for the two reasons, which are never null: there it is the
@@ -32,8 +32,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
-from evaluand.bench.grid import NOT_RUN
+from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN
 from evaluand.bench.record import DATABASE, RECORD, read_record
+from evaluand.bench.rules import RULES
 from evaluand.bench.suite import tasks
 from evaluand.bench.task import Task
 from evaluand.bench.unit import place
@@ -88,7 +89,7 @@ _REPLY = (
 )
 _NOT_CSV = re.compile(f"[{ESCAPE}\0\ud800-\udfff]")
 _NOT_UTF8 = re.compile(f"[{ESCAPE}\ud800-\udfff]")
-_ESCAPED = re.compile(f"{ESCAPE}({ESCAPE}|0000|d[89a-f][0-9a-f]{{2}}|e$)")
+_ESCAPED = re.compile(f"{ESCAPE}({ESCAPE}|0000|d[89a-f][0-9a-f]{{2}}|e\\Z)")
 # Rows and characters that Parquet holds back for one row group.
 _GROUP_ROWS = 4096
 _GROUP_CHARACTERS = 2**23
@@ -182,9 +183,7 @@ def rows(record: Mapping[str, Any], store: Store) -> Generator[Row]:
         StoreError: If the store can't be read.
     """
     settings = record["settings"]
-    evaluators = {
-        e["name"]: e["digest"] for e in record["evaluators"] if e["kind"] != "identity"
-    }
+    evaluators = [e for e in record["evaluators"] if e["kind"] != "identity"]
     keys = _sample_keys(store)
     for pair in record["stack"]:
         for seed in settings["seeds"]:
@@ -194,9 +193,9 @@ def rows(record: Mapping[str, Any], store: Store) -> Generator[Row]:
                     key = keys.get((pair, seed, condition, task.id))
                     sample = _sample(store, key, place(pair, condition, seed, task.id))
                     planned = _planned(pair, condition, seed, task)
-                    for name, digest in evaluators.items():
-                        outcome = _outcome(store, sample, digest)
-                        yield _row(store, planned, sample, name, outcome)
+                    for evaluator in evaluators:
+                        outcome = _outcome(store, task, sample, evaluator)
+                        yield _row(store, planned, sample, evaluator["name"], outcome)
 
 
 def _planned(pair: str, condition: str, seed: int, task: Task) -> Row:
@@ -233,12 +232,13 @@ def _sample(store: Store, key: Any, name: str) -> Row:
     if sample is None:
         msg = f"{store.path}: the run's database is damaged: its sample {key!r} is gone"
         raise StoreError(msg)
-    output = sample["output"]
+    output, cut = sample["output"], sample["truncated"]
     return {
         "key": key,
         "output": None if output is None else json_value(output, path=store.path),
         "sample_reason": sample["reason"],
-        "truncated": bool(sample["truncated"]),
+        # SQLite has no booleans; what is neither is damage, and found below
+        "truncated": {0: False, 1: True}.get(cut, cut),
         "exchange": sample["exchange"],
         **_reply(store, sample["exchange"]),
     }
@@ -255,14 +255,18 @@ def _reply(store: Store, key: Any) -> Row:
     return {name: exchange[name] for name in _REPLY}
 
 
-def _outcome(store: Store, sample: Row, evaluator: str) -> Outcome:
-    """Return an evaluator's outcome; what has no text or no score says why."""
+def _outcome(
+    store: Store, task: Task, sample: Row, evaluator: Mapping[str, Any]
+) -> Outcome:
+    """Return an evaluator's outcome; what has no verdict says why, as in the report."""
+    if evaluator["kind"] == "rule" and not RULES[evaluator["name"]].applies(task):
+        return Outcome.unassessed(NOT_APPLICABLE)
     if sample["sample_reason"]:
         return Outcome.unassessed(sample["sample_reason"])
-    key = {"sample": sample["key"], "evaluator": evaluator}
-    score = store.get("score", key)
+    key, digest = sample["key"], evaluator["digest"]
+    score = store.get("score", {"sample": key, "evaluator": digest})
     if score is None:
-        failure = store.get("failure", {"unit": key["sample"], "evaluator": evaluator})
+        failure = store.get("failure", {"unit": key, "evaluator": digest})
         return Outcome.unassessed(failure["reason"]) if failure else NOT_RUN
     value = score["value"]
     read = None if value is None else json_value(value, path=store.path)
@@ -296,8 +300,8 @@ def _fits(name: str, value: Any) -> bool:
     if value is None:
         return name not in _NEVER_NULL
     if name == "value":
-        number = isinstance(value, int | float) and math.isfinite(value)
-        return number or isinstance(value, str)
+        finite = isinstance(value, float) and math.isfinite(value)
+        return finite or isinstance(value, str | int)
     return isinstance(value, COLUMNS[name])
 
 
@@ -364,7 +368,7 @@ def write_csv(file: BinaryIO, found: Iterable[Row]) -> int:
     writer.writerow(COLUMNS)
     count = 0
     for count, row in enumerate(found, start=1):  # noqa: B007 - as above
-        writer.writerow([_cell(name, value) for name, value in row.items()])
+        writer.writerow([_cell(name, row[name]) for name in COLUMNS])
     return count
 
 

@@ -16,6 +16,9 @@ from evaluand.bench.task import FAMILIES, Task
 from evaluand.outcome import Outcome, Status
 from evaluand.stats.interval import newcombe, wilson
 
+VERSION = "1"
+"""Bumped when a control's text or its right verdict changes."""
+
 SEED = 7919
 BAR = 0.5
 BAR_TEXT = (

@@ -72,7 +72,8 @@ def counts_in_paper(task: Task, output: str) -> bool:
 def decision(task: Task, output: str) -> str | None:
     """Return what an output decides on its task, for comparing it with another's.
 
-    The family's own marker is read; an output without one decides nothing (None).
+    The family's own marker is read, a bare decision or tool where there is none; an
+    output with neither decides nothing (None).
     """
     if task.family == "tool":
         return first_tool(output)

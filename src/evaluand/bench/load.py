@@ -5,13 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluand.bench.grid import NOT_RUN, Grid, Row, clusters
+from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN, Grid, Row, clusters
 from evaluand.bench.record import DATABASE, JUDGING, read_record
+from evaluand.bench.rules import RULES
 from evaluand.bench.suite import tasks
+from evaluand.bench.task import Task
 from evaluand.bench.unit import CONTROL, place
 from evaluand.chat.served import Served, served
 from evaluand.errors import InputError, IntegrityError, StoreError
-from evaluand.identity.manifest import COVERAGE
+from evaluand.identity.manifest import (
+    COVERAGE,
+    DIFFERENT,
+    Comparison,
+    compare,
+    from_digests,
+)
 from evaluand.outcome import Outcome, Status
 from evaluand.seeds import generator
 from evaluand.stats.cluster import resample
@@ -27,7 +35,8 @@ class Loaded:
     Args:
         record: What was asked for.
         grid: Outputs and outcomes.
-        identity: By condition and pair, whether the manifest passes.
+        identity: By condition and pair, whether the manifest passes; None where too little
+            is declared to tell.
         mismatches: By condition and component, the share of pairs where it differs.
         missing: By condition, why samples have no output, one reason each.
         truncated: By condition, outputs that were cut at their limit.
@@ -38,7 +47,7 @@ class Loaded:
 
     record: dict[str, Any]
     grid: Grid
-    identity: dict[str, dict[str, bool]]
+    identity: dict[str, dict[str, bool | None]]
     mismatches: dict[str, dict[str, float]]
     missing: dict[str, list[str]]
     truncated: dict[str, int]
@@ -88,9 +97,7 @@ def load(folder: Path) -> Loaded:
     if unread:
         msg = f"{folder}: this run has not begun (no manifest of {unread[0]}); start it with: {record['command']}"
         raise InputError(msg)
-    digests = {
-        e["name"]: e["digest"] for e in record["evaluators"] if e["kind"] != "identity"
-    }
+    evaluators = [e for e in record["evaluators"] if e["kind"] != "identity"]
     conditions = settings["conditions"]
     found = {
         c: [samples.get((r.pair, r.seed, c, r.task.id)) for r in rows]
@@ -112,30 +119,44 @@ def load(folder: Path) -> Loaded:
         rows=rows,
         outputs={c: [s["output"] if s else None for s in found[c]] for c in conditions},
         outcomes={
-            (c, name): [
-                _outcome(s, digest, scores, failures) if s else without
-                for s, without in zip(found[c], missing[c], strict=True)
+            (c, e["name"]): [
+                _outcome(row.task, s, without, e, scores, failures)
+                for row, s, without in zip(rows, found[c], missing[c], strict=True)
             ]
             for c in conditions
-            for name, digest in digests.items()
+            for e in evaluators
         },
         resamples=draws,
     )
-    covered = COVERAGE[settings["coverage"]]
-    moved = {name: _moved(record["stack"], manifests, name) for name in conditions}
+    compared = {
+        c: {
+            pair: compare(
+                from_digests(declared),
+                from_digests(manifests[f"{pair}/{c}"]),
+                required=COVERAGE[settings["coverage"]],
+            )
+            for pair, declared in record["stack"].items()
+        }
+        for c in conditions
+    }
     return Loaded(
         record=record,
         grid=grid,
         identity={
-            c: {p: not (kinds & set(covered)) for p, kinds in by_pair.items()}
-            for c, by_pair in moved.items()
+            c: {pair: _passes(each) for pair, each in by_pair.items()}
+            for c, by_pair in compared.items()
         },
         mismatches={
             c: {
-                k: share([k in kinds for kinds in by_pair.values()])
-                for k in COVERAGE["full"]
+                kind: share(
+                    [
+                        each.differences[kind].state in DIFFERENT
+                        for each in by_pair.values()
+                    ]
+                )
+                for kind in COVERAGE["full"]
             }
-            for c, by_pair in moved.items()
+            for c, by_pair in compared.items()
         },
         missing={
             c: [
@@ -211,29 +232,39 @@ def _value(column: str | None, store: Store) -> Any:
 
 
 def _outcome(
-    sample: Mapping[str, Any],
-    evaluator: str,
+    task: Task,
+    sample: Mapping[str, Any] | None,
+    without: Outcome,
+    evaluator: Mapping[str, Any],
     scores: Mapping[tuple[str, str], Outcome],
     failures: Mapping[tuple[str, str], Outcome],
 ) -> Outcome:
-    """Return a sample's outcome; what has no text or no score says why."""
+    """Return what an evaluator made of a sample; what has no verdict says why."""
+    if evaluator["kind"] == "rule" and not RULES[evaluator["name"]].applies(task):
+        return Outcome.unassessed(NOT_APPLICABLE)
+    if sample is None:
+        return without
     if sample["reason"]:
         return Outcome.unassessed(sample["reason"])
-    key = (sample["key"], evaluator)
-    return scores.get(key, failures.get(key, NOT_RUN))
+    key = (sample["key"], evaluator["digest"])
+    found = scores.get(key, failures.get(key, NOT_RUN))
+    if evaluator["kind"] == "auditor" and found.assessed:
+        _check_suspicion(found, sample)
+    return found
 
 
-def _moved(
-    stacks: Mapping[str, Any], manifests: Mapping[str, Any], condition: str
-) -> dict[str, set[str]]:
-    """Return per pair the components whose digest isn't the declared one."""
-    moved = {}
-    for pair, declared in stacks.items():
-        expected = {k: c["digest"] for k, c in declared["components"].items()}
-        observed = manifests[f"{pair}/{condition}"]
-        kinds = expected.keys() | observed.keys()
-        moved[pair] = {k for k in kinds if expected.get(k) != observed.get(k)}
-    return moved
+def _check_suspicion(found: Outcome, sample: Mapping[str, Any]) -> None:
+    value = found.value
+    if not isinstance(value, int | float) or not 0 <= value <= 100:
+        msg = f"the run's database is damaged: expected a suspicion from 0 to 100 for the sample {sample['key']}, got {value!r}"
+        raise StoreError(msg)
+
+
+def _passes(compared: Comparison) -> bool | None:
+    """Return whether identity passes; None where too little is declared to tell."""
+    if compared.wrong:
+        return False
+    return True if compared.matches else None
 
 
 def share(claims: Sequence[bool]) -> float:

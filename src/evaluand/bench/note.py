@@ -5,6 +5,7 @@ from typing import Any
 
 from evaluand.bench.grid import NOT_RUN
 from evaluand.bench.load import Loaded
+from evaluand.identity.manifest import COVERAGE
 from evaluand.stats.probe import decision_shift_bound
 
 
@@ -21,6 +22,7 @@ def notes(
     return [
         *_sharing(loaded),
         *_missing(loaded),
+        *_undeclared(loaded),
         *_served(loaded),
         *_matches(described, tampers),
     ]
@@ -39,6 +41,18 @@ def _missing(loaded: Loaded) -> Iterator[str]:
     missing = outcomes.count(NOT_RUN)
     if missing:
         yield f"{missing} verdicts are missing (not_run): the run is not finished, or an endpoint gave no reply."
+
+
+def _undeclared(loaded: Loaded) -> Iterator[str]:
+    if None in loaded.identity["clean"].values():
+        covered = COVERAGE[loaded.record["settings"]["coverage"]]
+        kinds = {
+            kind
+            for stack in loaded.record["stack"].values()
+            for kind in stack["undeclared"]
+        }
+        names = ", ".join(kind for kind in covered if kind in kinds)
+        yield f"Identity can't be told: the stack says nothing of {names}; declare each, or state it as none."
 
 
 def _served(loaded: Loaded) -> Iterator[str]:

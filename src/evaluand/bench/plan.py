@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evaluand.bench.agent import Agent, agent
-from evaluand.bench.judges import Judge
+from evaluand.bench.judges import short_name
 from evaluand.bench.rules import RULES
 from evaluand.bench.tamper import CONDITIONS, Condition
 from evaluand.chat.client import Model
+from evaluand.chat.public import public
 from evaluand.errors import InputError
 from evaluand.identity.manifest import COVERAGE, FileDigests, Manifest, observe
 from evaluand.identity.stack import Stack, load_function
@@ -52,9 +53,9 @@ class Settings:
     def document(self) -> dict[str, Any]:
         """Return the settings as a JSON value."""
         value = asdict(self)
-        value["pairs"] = [[m and shown(m) for m in pair] for pair in self.pairs]
-        value["judges"] = [shown(model) for model in self.judges]
-        value["auditors"] = [shown(model) for model in self.auditors]
+        value["pairs"] = [[m and public(m) for m in pair] for pair in self.pairs]
+        value["judges"] = [public(model) for model in self.judges]
+        value["auditors"] = [public(model) for model in self.auditors]
         return {
             key: list(item) if isinstance(item, tuple) else item
             for key, item in value.items()
@@ -98,6 +99,7 @@ class Cell:
         agent: How it asks and what it makes of replies.
         expected: The declared stack's manifest.
         observed: This running stack's manifest.
+        respond: The user's own agent, if the stack has one.
     """
 
     pair: str
@@ -107,16 +109,12 @@ class Cell:
     agent: Agent
     expected: Manifest
     observed: Manifest
+    respond: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
         """The cell's key in the store."""
         return f"{self.pair}/{self.condition.name}"
-
-    @property
-    def respond(self) -> Callable[..., Any] | None:
-        """The user's own agent, if the stack has one."""
-        return load_function(self.stack.respond) if self.stack.respond else None
 
 
 Load = Callable[[str | None], Stack]
@@ -157,6 +155,21 @@ def check(settings: Settings) -> None:
             raise InputError(msg)
 
 
+def evaluators(settings: Settings) -> list[str]:
+    """Return the names of the ladder, weakest first, identity last."""
+    return [
+        *settings.rules,
+        *(f"judge:{short_name(model)}" for model in settings.judges),
+        *(f"auditor:{short_name(model)}" for model in settings.auditors),
+        "identity",
+    ]
+
+
+def tampers(settings: Settings) -> list[str]:
+    """Return the conditions of a run that tamper."""
+    return [name for name in settings.conditions if CONDITIONS[name].tamper]
+
+
 def cells(settings: Settings, load: Load, open_model: Open) -> list[Cell]:
     """Return every cell, its manifest observed from the stack that will run.
 
@@ -183,6 +196,7 @@ def cells(settings: Settings, load: Load, open_model: Open) -> list[Cell]:
                     agent=agent(running),
                     expected=expected,
                     observed=observe(running, digests),
+                    respond=load_function(running.respond) if running.respond else None,
                 )
             )
     return made
@@ -196,16 +210,7 @@ def observed_again(made: Sequence[Cell]) -> list[Manifest]:
 
 def pair_name(declared: Stack, substitute: Stack) -> str:
     """Return a pair's name, declared to substituted."""
-    return f"{shown(declared.model.endpoint)} -> {shown(substitute.model.endpoint)}"
-
-
-def shown(text: str) -> str:
-    """Return a model's name, or a command with some in it, without what logs in to them.
-
-    >>> shown("bench --model http://me:key@host/v1#id")
-    'bench --model http://host/v1#id'
-    """
-    return re.sub(r"(https?://)[^/\s#]*@", r"\1", text)
+    return f"{public(declared.model.endpoint)} -> {public(substitute.model.endpoint)}"
 
 
 def _check_stack(stack: Stack) -> None:
@@ -217,11 +222,6 @@ def _check_stack(stack: Stack) -> None:
 def with_tasks(settings: Settings, tasks: int) -> Settings:
     """Return the settings with the number of tasks decided."""
     return replace(settings, tasks=tasks)
-
-
-def ladder(settings: Settings, judges: Sequence[Judge]) -> list[str]:
-    """Return evaluator names from weakest to strongest, identity last."""
-    return [*settings.rules, *(judge.name for judge in judges), "identity"]
 
 
 _MODEL = r"(?:local:[^:/]+|scripted(?::[^:/]+)?|(?:openai|openrouter|anthropic)/[^#]+|https?://[^#]+\#.+)"

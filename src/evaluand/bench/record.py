@@ -1,14 +1,14 @@
 """A run folder: ``run.json`` says what was asked for, ``run.sqlite`` what came of it."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evaluand.canonical import parse_json
 from evaluand.document import read_text
-from evaluand.errors import InputError
+from evaluand.errors import InputError, IntegrityError
+from evaluand.whole import write_whole
 
 SCHEMA = 1
 DATABASE = "run.sqlite"
@@ -41,6 +41,7 @@ def begin(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InputError: If the folder holds a run with other settings.
+        IntegrityError: If the stack changed since the run began.
     """
     if not (folder / RECORD).exists():
         if (folder / DATABASE).exists():
@@ -55,6 +56,11 @@ def begin(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:
         for key in there.keys() | asked.keys()
         if key not in _CHANGING and there.get(key) != asked.get(key)
     )
+    stacks = there.get("stack"), asked.get("stack")
+    if "stack" in differing and "settings" not in differing:
+        moved = ", ".join(_moved(*stacks))
+        msg = f"{folder}: {moved} changed since this run began, so its rows would mix two stacks; restore it, or start afresh in another folder"
+        raise IntegrityError(msg)
     if differing:
         what = "; ".join(
             _difference(key, there.get(key), asked.get(key)) for key in differing
@@ -69,22 +75,15 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or the one before.
-
-    Raises:
-        InputError: If it can't be written.
-    """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        msg = f"{path}: can't be written: {error.strerror or error}"
-        raise InputError(msg) from error
+def _moved(there: Any, asked: Any) -> list[str]:
+    """Return the components that differ, or the stacks that do where none does."""
+    moved: dict[str, None] = {}
+    for pair in there.keys() | asked.keys():
+        one, other = there.get(pair, {}), asked.get(pair, {})
+        before, after = one.get("components", {}), other.get("components", {})
+        kinds = [*before, *(kind for kind in after if kind not in before)]
+        moved |= dict.fromkeys(k for k in kinds if before.get(k) != after.get(k))
+    return list(moved) or ["the stack"]
 
 
 def _difference(key: str, there: Any, asked: Any) -> str:

@@ -42,6 +42,10 @@ class Rule:
         """SHA-256 of what the rule means."""
         return value_digest({"rule": self.name, "version": self.version})
 
+    def applies(self, task: Task) -> bool:
+        """Whether the rule has an opinion on a task at all, whatever the output."""
+        return self.passes(task, "") is not None
+
     def assess(self, task: Task, output: str) -> Outcome:
         """Return pass, fail or unassessed(not_applicable)."""
         passed = self.passes(task, output)

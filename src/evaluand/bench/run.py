@@ -5,6 +5,7 @@ again. Requests with a common prefix are asked together, one model at a time, so
 local engine keeps its prefix warm.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -14,28 +15,25 @@ from evaluand.bench.forecast import Forecast
 from evaluand.bench.judges import Judge, short_name
 from evaluand.bench.plan import Cell, Settings, observed_again
 from evaluand.bench.rules import RULES
-from evaluand.bench.suite import N_TASKS
+from evaluand.bench.size import CALIBRATION_TASKS, fitting, paid_s
 from evaluand.bench.suite import tasks as suite_tasks
 from evaluand.bench.task import Task
-from evaluand.bench.unit import CONTROL, Unit, sample_row, stored_output
+from evaluand.bench.unit import CONTROL, Missing, Unit, sample_row, stored_output
 from evaluand.chat.client import Model
 from evaluand.engine import local
-from evaluand.engine.ask import Answer, Asker
-from evaluand.errors import InputError, IntegrityError
-from evaluand.identity.manifest import Manifest
+from evaluand.engine.ask import FAILURES_IN_A_ROW, Asker
+from evaluand.errors import InputError, IntegrityError, StoreError
+from evaluand.identity.manifest import (
+    DIFFERENT,
+    Manifest,
+    compare,
+    digests,
+    from_digests,
+)
 from evaluand.outcome import Outcome
-from evaluand.store import Store, json_text, json_value
+from evaluand.store import COMMIT_INTERVAL_S, Store, json_text, json_value
 
 Item = TypeVar("Item")
-
-CALIBRATION_TASKS = 10
-"""Tasks run first, whole, to learn how many fit the time asked for."""
-
-RESERVE_S = 20.0
-"""Kept back for reading the weights again and drawing the report."""
-
-SHARE_OF_BLOCK = 0.8
-"""Least part of a first block's replies that are the tasks', the rest being controls'."""
 
 
 class Progress(Protocol):
@@ -94,22 +92,36 @@ async def run(work: Run, decide: Callable[[int], None]) -> Asker:
         StoreError: If the store can't be written.
     """
     asker = Asker(work.store)
+    resumed = next(work.store.rows("exchange"), None) is not None
     record_manifests(work.store, work.cells, "before", [c.observed for c in work.cells])
+    ticking = asyncio.create_task(_commit_often(work.store))
     try:
         await _controls(work, asker)
         count = work.settings.tasks
         if count is None:
             began = work.forecast.elapsed_s
             await _block(work, asker, CALIBRATION_TASKS)
-            count = _fitting(work, work.forecast.elapsed_s - began)
+            took_s = work.forecast.elapsed_s - began
+            count = _sized(work, took_s, resumed=resumed)
             decide(count)
         await _block(work, asker, count)
     finally:
+        ticking.cancel()
         work.store.commit()
         await _close(work)
     record_manifests(work.store, work.cells, "after", observed_again(work.cells))
     work.store.commit()
     return asker
+
+
+async def _commit_often(store: Store) -> None:
+    """Make what was written survive a kill, also while nothing more comes in."""
+    while True:
+        await asyncio.sleep(COMMIT_INTERVAL_S)
+        try:
+            store.commit()
+        except StoreError:
+            return  # the next write meets it again, and says so
 
 
 def record_manifests(
@@ -121,18 +133,16 @@ def record_manifests(
         IntegrityError: Naming the cell and the components that moved.
     """
     for cell, manifest in zip(cells, manifests, strict=True):
-        digests = {kind: each.digest for kind, each in manifest.components.items()}
         first = store.get("manifest", {"cell": cell.name, "moment": "before"})
-        began = (
-            digests if first is None else json_value(first["document"], path=store.path)
-        )
-        kinds = began.keys() | digests.keys()
-        moved = sorted(k for k in kinds if began.get(k) != digests.get(k))
-        if moved:
-            msg = f"{cell.name}: {', '.join(moved)} changed since this run began, so its rows would mix two stacks; restore it, or start afresh in another folder"
-            raise IntegrityError(msg)
+        if first is not None:
+            began = from_digests(json_value(first["document"], path=store.path))
+            found = compare(began, manifest)
+            moved = [k for k, d in found.differences.items() if d.state in DIFFERENT]
+            if moved:
+                msg = f"{cell.name}: {', '.join(moved)} changed since this run began, so its rows would mix two stacks; restore it, or start afresh in another folder"
+                raise IntegrityError(msg)
         key = {"cell": cell.name, "moment": moment}
-        store.put("manifest", key, {"document": json_text(digests)})
+        store.put("manifest", key, {"document": json_text(digests(manifest))})
 
 
 async def _controls(work: Run, asker: Asker) -> None:
@@ -205,11 +215,18 @@ async def _samples(work: Run, asker: Asker, units: Sequence[Unit]) -> None:
 
 
 def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
+    broken = 0
+
     async def one(unit: Unit) -> None:
+        nonlocal broken
         got = await sample_row(unit, asker)
         if isinstance(got, dict):
             work.store.put("sample", {"key": unit.key}, got)
         _note(work.store, unit.place, "", got)
+        broken = broken + 1 if isinstance(got, Missing) and got.by_code else 0
+        if broken >= FAILURES_IN_A_ROW and isinstance(got, Missing):
+            msg = f"{got.message} ({broken} times in a row); correct it and run in a new folder"
+            raise InputError(msg)
         work.advance()
 
     return one
@@ -255,19 +272,19 @@ async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) 
 
 def _note(store: Store, unit: str, evaluator: str, got: object) -> None:
     """Keep why a unit has no result this time, or forget that it once had none."""
-    if isinstance(got, Answer):
-        store.fail(unit, evaluator, reason=got.reason, message=got.error)
+    if isinstance(got, Missing):
+        store.fail(unit, evaluator, reason=got.reason, message=got.message)
     else:
         store.mend(unit, evaluator)
 
 
 async def verdict(
     asker: Asker, judge: Judge, task: Task, output: str
-) -> Outcome | Answer:
-    """Return a judge's outcome, or the answer that says why no reply came this time."""
+) -> Outcome | Missing:
+    """Return a judge's outcome, or why there is none this time."""
     answer = await asker.ask(judge.model, judge.request(task, output))
     if answer.may_come:
-        return answer
+        return Missing(reason=answer.reason, message=answer.error)
     if answer.reason:
         return Outcome.unassessed(answer.reason)
     return judge.read(answer.text, answer.finish_reason)
@@ -286,29 +303,27 @@ async def _each(
 
 
 async def _close(work: Run, *, keep: Model | None = None) -> None:
-    models = [*(cell.model for cell in work.cells), *(j.model for j in work.judges)]
-    for model in {id(model): model for model in models}.values():
-        if model is not None and model is not keep:
+    for model in _models(work):
+        if model is not keep:
             await model.close()
 
 
-def _fitting(work: Run, block_s: float) -> int:
-    """Return how many tasks fit the minutes asked for, going by the first ones.
+def _models(work: Run) -> list[Model]:
+    """Return every model of a bench once."""
+    asked = [*(cell.model for cell in work.cells), *(j.model for j in work.judges)]
+    return list({id(model): model for model in asked if model is not None}.values())
 
-    Args:
-        work: The bench, its first block done.
-        block_s: Seconds that block took now; replies that an earlier start had already
-            paid for are charged at what they took then.
-    """
+
+def _sized(work: Run, block_s: float, *, resumed: bool) -> int:
+    """Return how many tasks fit the minutes asked for, once the first ones are done."""
     minutes = work.settings.minutes
     if minutes is None:
         msg = "neither a number of tasks nor a time is given; add --tasks or --minutes"
         raise InputError(msg)
-    paid = sum(row["latency_s"] for row in work.store.rows("exchange"))
-    each = max(block_s, paid * SHARE_OF_BLOCK) / CALIBRATION_TASKS
-    spare = minutes * 60 - work.forecast.elapsed_s - RESERVE_S
-    more = int(spare / each) if each > 0 else N_TASKS
-    return max(CALIBRATION_TASKS, min(N_TASKS, CALIBRATION_TASKS + more))
+    if resumed:
+        places = {model.name: model.concurrency for model in _models(work)}
+        block_s = max(block_s, paid_s(map(dict, work.store.rows("exchange")), places))
+    return fitting(block_s, left_s=minutes * 60 - work.forecast.elapsed_s)
 
 
 def _by_model(cells: Sequence[Cell]) -> list[list[Cell]]:

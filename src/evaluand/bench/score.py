@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,29 @@ from evaluand.bench.rules import RULES
 from evaluand.bench.run import verdict
 from evaluand.bench.suite import NAME, tasks
 from evaluand.bench.task import Task
+from evaluand.bench.unit import Missing
 from evaluand.canonical import parse_json
 from evaluand.document import read_text
 from evaluand.engine import local
-from evaluand.engine.ask import Answer, Asker
+from evaluand.engine.ask import Asker
 from evaluand.errors import InputError
 from evaluand.outcome import Outcome
 from evaluand.store import Store
 
 _DEFAULT_SEED = 42
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """What evaluators made of stored outputs.
+
+    Args:
+        rows: One an output and evaluator.
+        failures: Messages of the requests that got no reply.
+    """
+
+    rows: list[dict[str, Any]]
+    failures: tuple[str, ...]
 
 
 def read_outputs(suite: str, path: Path) -> list[tuple[Task, str]]:
@@ -78,7 +93,7 @@ def score_outputs(
     rules: Sequence[str],
     judges: Sequence[str],
     auditors: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> Scored:
     """Return one row an output and evaluator.
 
     Raises:
@@ -98,12 +113,15 @@ def score_outputs(
         for task, output in outputs
         for name in rules
     ]
-    return rows + (asyncio.run(_asked(outputs, asking)) if asking else [])
+    if not asking:
+        return Scored(rows=rows, failures=())
+    asked = asyncio.run(_asked(outputs, asking))
+    return Scored(rows=rows + asked.rows, failures=asked.failures)
 
 
 async def _asked(
     outputs: Sequence[tuple[Task, str]], judges: Sequence[Judge]
-) -> list[dict[str, Any]]:
+) -> Scored:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s") as store:
         asker = Asker(store)
@@ -112,7 +130,7 @@ async def _asked(
                 rows += await _verdicts(asker, one, outputs)
             finally:
                 await one.model.close()
-    return rows
+    return Scored(rows=rows, failures=tuple(asker.failures))
 
 
 async def _verdicts(
@@ -123,7 +141,7 @@ async def _verdicts(
     async def one(item: tuple[int, tuple[Task, str]]) -> None:
         index, (task, output) = item
         got = await verdict(asker, judge, task, output)
-        if isinstance(got, Answer):
+        if isinstance(got, Missing):
             got = Outcome.unassessed(got.reason)
         found[index] = got
 

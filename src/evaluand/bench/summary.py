@@ -44,7 +44,6 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
     names = [e["name"] for e in record["evaluators"] if e["kind"] != "identity"]
     tampers = [c for c in conditions if CONDITIONS[c].tamper]
     described = {c: _condition(loaded, c, names) for c in conditions}
-    equivalent = [c for c in tampers if described[c]["equivalent"]]
     floors = _floors(grid, names, conditions)
     n_rows = len(grid.rows) * len(conditions)
     return {
@@ -56,7 +55,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
         "conditions": described,
         "mean_tampered": _means(loaded, described, names, tampers),
         "noise_floor": floors,
-        "mutation": _mutation(described, names, tampers, equivalent, floors),
+        "mutation": _mutation(grid, described, names, tampers),
         "blind_at": _blind_at(described, names, tampers),
         "families": _families(grid, conditions, names),
         "pairs": _pairs(grid, conditions, names),
@@ -88,10 +87,10 @@ def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str
     passes = loaded.identity[name]
     kinds = blindness.output_kinds(grid, name)
     counts = blindness.kind_counts(kinds)
-    known = sum(counts.values())
     rows = {e: blindness.acceptance(grid, name, e) for e in evaluators}
-    identity = share(list(passes.values()))
-    rows["identity"] = _identity_row(grid, passes)
+    identity = _passing(passes)
+    clean = _passing(loaded.identity["clean"])
+    rows["identity"] = _identity_row(grid, identity, clean, n_pairs=len(passes))
     return {
         "n": len(grid.rows),
         "title": condition.title,
@@ -106,7 +105,7 @@ def _condition(loaded: Loaded, name: str, evaluators: Sequence[str]) -> dict[str
             e: blindness.accepted_kinds(grid, name, e, kinds) for e in evaluators
         },
         "outputs": counts,
-        "equivalent": condition.tamper and known > 0 and counts["identical"] == known,
+        "equivalent": condition.tamper and _all_identical(counts, len(grid.rows)),
         "decision_match": blindness.decision_match(grid, name),
         "truncated": loaded.truncated[name],
     }
@@ -143,19 +142,35 @@ def _served(served: Served) -> dict[str, Any]:
     }
 
 
-def _identity_row(grid: Grid, passes: Mapping[str, bool]) -> dict[str, Any]:
+def _all_identical(counts: Mapping[str, int], n: int) -> bool | None:
+    """Whether all outputs equal the clean ones; None while some are not known."""
+    if counts["identical"] < sum(counts.values()):
+        return False
+    return True if counts["identical"] == n else None
+
+
+def _passing(passes: Mapping[str, bool | None]) -> float | None:
+    """Return the share of pairs whose identity passes, None where one can't be told."""
+    told = [each for each in passes.values() if each is not None]
+    return share(told) if len(told) == len(passes) else None
+
+
+def _identity_row(
+    grid: Grid, passing: float | None, clean: float | None, *, n_pairs: int
+) -> dict[str, Any]:
     """Return identity as a row of the table; it needs no sample, so it has no interval."""
-    passing = share(list(passes.values()))
+    n = len(grid.rows)
+    known = passing is not None
     return {
         "accept": passing,
         "ci95": None,
         "method": None,
-        "n": len(grid.rows),
-        "n_assessed": len(grid.rows),
-        "n_clusters": len(passes),
-        "unassessed": {},
-        "bounds": [passing, passing],
-        "j": 1 - passing,
+        "n": n,
+        "n_assessed": n if known else 0,
+        "n_clusters": n_pairs,
+        "unassessed": {} if known else {"undeclared": n},
+        "bounds": [passing, passing] if known else [0.0, 1.0],
+        "j": None if passing is None or clean is None else clean - passing,
         "j_ci95": None,
     }
 
@@ -182,40 +197,38 @@ def _means(
         | blindness.discrimination(grid.mean_discrimination(tampers, name))
         for name in names
     }
-    passing = share([described[c]["identity_pass"] for c in tampers])
+    rates = [described[c]["identity_pass"] for c in tampers]
+    passing = None if None in rates else share(rates)
+    clean = described["clean"]["identity_pass"]
     means["identity"] = {
         "accept": passing,
         "ci95": None,
         "method": None,
-        "j": described["clean"]["identity_pass"] - passing,
+        "j": None if passing is None or clean is None else clean - passing,
         "j_ci95": None,
     }
     return means
 
 
 def _mutation(
+    grid: Grid,
     described: Mapping[str, Any],
     names: Sequence[str],
     tampers: Sequence[str],
-    equivalent: Sequence[str],
-    floors: Mapping[str, Any],
 ) -> dict[str, Any]:
+    judged = [c for c in tampers if described[c]["equivalent"] is not True]
     scores = {
         name: blindness.mutation_score(
-            {c: described[c]["evaluators"][name] for c in tampers},
-            equivalent,
-            floors.get(name, {}).get("j"),
+            {c: blindness.killed(grid, c, name) for c in judged},
+            equivalent=len(tampers) - len(judged),
+            repeated="repeat" in described,
         )
         for name in names
     }
-    killed = [c for c in tampers if described[c]["identity_pass"] == 0]
+    passes = {c: described[c]["identity_pass"] for c in tampers}
+    caught = {c: None if rate is None else rate == 0 for c, rate in passes.items()}
     scores["identity"] = {
-        "killed": len(killed),
-        "killed_names": killed,
-        "survived": len(tampers) - len(killed),
-        "undecided": 0,
-        "equivalent": 0,
-        "score": len(killed) / len(tampers) if tampers else None,
+        **blindness.mutation_score(caught, equivalent=0, repeated=False),
         "rule": "killed when identity fails in every pair; no output is looked at",
     }
     return scores

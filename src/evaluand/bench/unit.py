@@ -1,14 +1,16 @@
 """One unit of a bench: one task in one cell under one seed, and how its sample comes."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluand.bench import agent as agent_module
 from evaluand.bench.plan import Cell
 from evaluand.bench.task import Task
+from evaluand.chat.message import Request
 from evaluand.digest import value_digest
-from evaluand.engine.ask import Answer, Asker
+from evaluand.engine.ask import Asker
 from evaluand.errors import InputError
 from evaluand.store import Store, json_text, json_value
 
@@ -40,6 +42,21 @@ class Unit:
         greedy = self.cell.agent.sampling.temperature == 0
         return condition.draw if greedy else condition.name
 
+    def request(self) -> Request:
+        """Return what the model is asked.
+
+        Above temperature 0 the seed that is sent is drawn from the stack's own, the
+        condition, the suite's seed and the task: an endpoint that honours it would
+        otherwise answer the repeat with the very reply of clean.
+        """
+        request = self.cell.agent.request(self.task.prompt)
+        sampling = request.sampling
+        if sampling.temperature == 0 or sampling.seed is None:
+            return request
+        drawn = value_digest([sampling.seed, self.draw, self.seed, self.task.digest])
+        seed = int(drawn[:8], 16) >> 1  # 31 bits: what every endpoint takes
+        return replace(request, sampling=replace(sampling, seed=seed))
+
     @property
     def place(self) -> str:
         """The name under which a failure to get this sample is noted."""
@@ -63,11 +80,26 @@ class Unit:
         )
 
 
-async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | Answer:
-    """Return a sample's row, or the answer that says why no reply came this time.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Why something has no result this time; it is tried again when the run is resumed.
+
+    Args:
+        reason: Under which its rows are unassessed.
+        message: What happened.
+        by_code: Whether it was the stack's own code that failed.
+    """
+
+    reason: str
+    message: str
+    by_code: bool = False
+
+
+async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | Missing:
+    """Return a sample's row, or why there is none this time.
 
     Raises:
-        InputError: If the stack's own code fails or returns something else than text.
+        InputError: If the stack has neither a model nor code that answers.
         ModelError: As `Asker.ask`.
     """
     cell, task = unit.cell, unit.task
@@ -82,33 +114,53 @@ async def sample_row(unit: Unit, asker: Asker) -> dict[str, Any] | Answer:
         "truncated": 0,
     }
     if cell.model is None:
-        return row | {"output": json_text(await _own_agent(unit))}
-    request = cell.agent.request(task.prompt)
-    answer = await asker.ask(cell.model, request, draw=unit.draw)
+        output = await _own_agent(unit)
+        return (
+            output
+            if isinstance(output, Missing)
+            else row | {"output": json_text(output)}
+        )
+    answer = await asker.ask(cell.model, unit.request(), draw=unit.draw)
     if answer.may_come:
-        return answer
+        return Missing(reason=answer.reason, message=answer.error)
     row["exchange"] = answer.key
     if answer.reason:
         return row | {"reason": answer.reason}
-    output = cell.agent.output(task.prompt, answer.text)
+    output = _own_code(
+        "postprocessor", unit, lambda: cell.agent.output(task.prompt, answer.text)
+    )
+    if isinstance(output, Missing):
+        return output
     cut = int(answer.finish_reason == "length")
     return row | {"output": json_text(output), "truncated": cut}
 
 
-async def _own_agent(unit: Unit) -> str:
+async def _own_agent(unit: Unit) -> str | Missing:
     respond = unit.cell.respond
     if respond is None:
         msg = f"stack {unit.cell.stack.name} has neither a model nor respond"
         raise InputError(msg)
+    stack = unit.cell.stack
+    return await asyncio.to_thread(
+        _own_code, "respond", unit, lambda: respond(unit.task, stack)
+    )
+
+
+def _own_code(role: str, unit: Unit, call: Callable[[], Any]) -> str | Missing:
+    """Return the text that the stack's own code gives, or how it failed."""
     try:
-        output = await asyncio.to_thread(respond, unit.task, unit.cell.stack)
-    except (Exception, SystemExit) as error:
-        msg = f"respond raised {type(error).__name__} on {unit.task.id}: {error}"
-        raise InputError(msg) from error
-    if not isinstance(output, str):
-        msg = f"respond must return text, got {type(output).__name__} on {unit.task.id}"
-        raise InputError(msg)
-    return output
+        output = call()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's own code may raise anything
+        fault = f"raised {type(error).__name__}: {error}"
+    else:
+        if isinstance(output, str):
+            return output
+        fault = f"must return text, got {type(output).__name__}"
+    return Missing(
+        reason=f"{role}_error",
+        message=f"{role}, on {unit.task.id}: {fault}",
+        by_code=True,
+    )
 
 
 def stored_output(store: Store, unit: Unit) -> str | None:

@@ -13,6 +13,7 @@ from evaluand.chat.client import Endpoint, Model
 from evaluand.chat.lint import ANTHROPIC, Dialect, dialect_of
 from evaluand.chat.local import LocalModel, open_local
 from evaluand.chat.message import Request
+from evaluand.chat.public import public
 from evaluand.chat.scripted import Scripted
 from evaluand.errors import InputError
 
@@ -104,7 +105,7 @@ def resolve(
     provider, _, identifier = model.partition("/")
     if provider in _PROVIDERS and identifier:
         return _provider(model, provider, identifier, pace)
-    msg = f"no model is called {_shown(model)}; expected {GRAMMAR}"
+    msg = f"no model is called {public(model)!r}; expected {GRAMMAR}"
     raise InputError(msg)
 
 
@@ -189,7 +190,7 @@ def _url(model: str, pace: Pace) -> Endpoint:
         for each in parts
     )
     if len(set(urls)) != len(urls):
-        msg = f"{_shown(model)}: one URL stands twice"
+        msg = f"{public(model)!r}: one URL stands twice"
         raise InputError(msg)
     headers, secrets = _opening(parts, model)
     address = Address(
@@ -211,7 +212,7 @@ def _address(place: str, model: str) -> SplitResult:
             return parts
     except ValueError:  # a port that is no number, a bracket left open
         pass
-    msg = f"{_shown(model)}: expected http(s)://HOST/v1#ID with the model's id after # and no query"
+    msg = f"{public(model)!r}: expected http(s)://HOST/v1#ID with the model's id after # and no query"
     raise InputError(msg)
 
 
@@ -224,7 +225,7 @@ def _opening(
         return {"Authorization": f"Bearer {key}"}, (key,)
     pairs = {(p.username, p.password) for p in parts}
     if len(pairs) > 1:
-        msg = f"{_shown(model)}: URLs that answer alike are opened alike; give all the same user and password"
+        msg = f"{public(model)!r}: URLs that answer alike are opened alike; give all the same user and password"
         raise InputError(msg)
     ((user, password),) = pairs
     if user is None:
@@ -233,14 +234,6 @@ def _opening(
     pair = f"{unquote(user)}:{unquote(password or '')}"
     encoded = base64.b64encode(pair.encode()).decode()
     return {"Authorization": f"Basic {encoded}"}, (encoded, secret)
-
-
-def _shown(model: str) -> str:
-    """Return a name without what stands before an @, which may be a secret."""
-    scheme, mark, rest = model.partition("://")
-    if not mark:
-        return repr(model)
-    return repr(scheme + mark + rest.rpartition("@")[2].partition("?")[0])
 
 
 def _endpoint(

@@ -1,19 +1,20 @@
 """Chat templates, rendered as the servers do, in a sandbox: they are foreign code."""
 
 import json
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evaluand.chat.message import Message, message_value
 from evaluand.errors import InputError
 
 if TYPE_CHECKING:
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from evaluand.chat.sandbox import MeteredSandbox
 
-_LIMIT_S = 5.0
-_LIMIT_CHARACTERS = 4_000_000
+_LIMIT_TEMPLATE = 100_000  # characters; compiling more could outlast the time limit
+_LIMIT_TIME_FORMAT = 1_000
+_QUOTED = 500  # characters of an error
 
 
 def render(  # noqa: PLR0913 - the variables that every chat template may use
@@ -25,6 +26,7 @@ def render(  # noqa: PLR0913 - the variables that every chat template may use
     bos: str = "",
     eos: str = "",
     now: datetime | None = None,
+    extra: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return the prompt that a chat template makes of messages.
 
@@ -36,6 +38,7 @@ def render(  # noqa: PLR0913 - the variables that every chat template may use
         bos: The tokenizer's text for the beginning of a sequence.
         eos: The tokenizer's text for its end.
         now: The time that ``strftime_now`` tells; None is the current one.
+        extra: Variables of one server's or one template's own, such as a date.
 
     Raises:
         InputError: If the template is malformed, refuses these messages, reaches for
@@ -49,7 +52,11 @@ def render(  # noqa: PLR0913 - the variables that every chat template may use
     """
     import jinja2  # noqa: PLC0415 - heavy
 
+    if len(template) > _LIMIT_TEMPLATE:
+        msg = f"the chat template has {len(template)} characters; at most {_LIMIT_TEMPLATE} are rendered"
+        raise InputError(msg)
     variables = {
+        **extra,
         "messages": [_variables(message) for message in messages],
         "tools": [dict(tool) for tool in tools] or None,
         "add_generation_prompt": add_generation_prompt,
@@ -57,21 +64,26 @@ def render(  # noqa: PLR0913 - the variables that every chat template may use
         "eos_token": eos,
     }
     try:
-        compiled = _environment(now).from_string(template)
-        return _join(compiled.generate(variables))
+        environment = _environment(now)
+        compiled = environment.from_string(template)
+        return environment.concat(compiled.generate(variables))
     except jinja2.TemplateSyntaxError as error:
         msg = f"the chat template is malformed, line {error.lineno}: {error.message}"
         raise InputError(msg) from error
     except (
         jinja2.TemplateError,
         ArithmeticError,
+        AssertionError,
         AttributeError,
         LookupError,
-        RecursionError,
+        MemoryError,
+        RuntimeError,
+        SyntaxError,  # Python's own, of more than twenty nested loops
         TypeError,
         ValueError,
     ) as error:
-        msg = f"the chat template can't render these messages: {error}"
+        said = str(error)[:_QUOTED] or type(error).__name__
+        msg = f"the chat template can't render these messages: {said}"
         raise InputError(msg) from error
 
 
@@ -87,56 +99,22 @@ def _variables(message: Message) -> dict[str, Any]:
     return value
 
 
-def _join(pieces: Iterable[str]) -> str:
-    """Return the text, giving up on a template that doesn't come to an end.
+def _environment(now: datetime | None) -> "MeteredSandbox":
+    """Return an environment for one rendering, with what servers add to jinja2's own."""
+    from evaluand.chat.meter import Meter  # noqa: PLC0415 - heavy
+    from evaluand.chat.sandbox import MeteredSandbox  # noqa: PLC0415 - heavy
 
-    Between two pieces only: a loop that puts nothing out is bounded by the sandbox's
-    limit on ranges alone.
-    """
-    deadline = time.monotonic() + _LIMIT_S
-    text = []
-    length = 0
-    for piece in pieces:
-        text.append(piece)
-        length += len(piece)
-        if length > _LIMIT_CHARACTERS or time.monotonic() > deadline:
-            msg = f"the chat template yields more than {_LIMIT_CHARACTERS} characters or takes more than {_LIMIT_S:.0f} s"
-            raise InputError(msg)
-    return "".join(text)
-
-
-def _environment(now: datetime | None) -> "ImmutableSandboxedEnvironment":
-    """Return the environment that Hugging Face's and llama.cpp's templates are made for."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 - heavy
-
-    # text for a model, not for a page: escaping would change what is asked
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
+    environment = MeteredSandbox(Meter())
 
     def strftime_now(form: str) -> str:
+        if len(form) > _LIMIT_TIME_FORMAT:
+            msg = f"the chat template's time format has more than {_LIMIT_TIME_FORMAT} characters"
+            raise InputError(msg)
         return (now or datetime.now(UTC).astimezone()).strftime(form)
 
-    environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = strftime_now
     return environment
-
-
-def _tojson(
-    value: Any,
-    ensure_ascii: bool = False,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    sort_keys: bool = False,
-) -> str:
-    return json.dumps(
-        value,
-        ensure_ascii=ensure_ascii,
-        indent=indent,
-        separators=separators,
-        sort_keys=sort_keys,
-    )
 
 
 def _refuse(message: str) -> NoReturn:

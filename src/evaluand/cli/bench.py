@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from evaluand.errors import InputError
 
 if TYPE_CHECKING:
     from evaluand.bench.conduct import Conducted, Sources
+    from evaluand.bench.gate import Gate
     from evaluand.bench.plan import Settings
 
 CONDITIONS = "clean,repeat,model,prompt,tools,retrieval,dependencies,postprocessor"
@@ -170,6 +171,7 @@ def _conduct(
         msg = f"--engine {options['engine']}: not in this version yet; leave it out, or say local"
         raise InputError(msg)
     settings = _settings(options)
+    wanted = _gates(settings, gates)
     sources = _sources(options)
     command = shlex.join(["evaluand", *sys.argv[1:]])
     with progress() as told:
@@ -179,7 +181,7 @@ def _conduct(
         click.echo(json.dumps(summary, indent=1, sort_keys=True))
     else:
         print_ladder(summary, output)
-    return _exit_code(summary, done, gates)
+    return _exit_code(summary, done, wanted)
 
 
 def _settings(options: dict[str, Any]) -> "Settings":
@@ -250,28 +252,42 @@ def _sources(options: dict[str, Any]) -> "Sources":
     return opener(options["stack"], pace)
 
 
-def _exit_code(summary: dict[str, Any], done: "Conducted", gates: Sequence[str]) -> int:
-    """Return 1 for a gate finding, else 3 where rows have no reply, else 0."""
-    from evaluand.bench.gate import survivors
+def _gates(settings: "Settings", gates: Sequence[str]) -> "list[Gate]":
+    """Return what must be killed, refused here if this run can't have it."""
+    from evaluand.bench.gate import parse_gate
+    from evaluand.bench.plan import check, evaluators, tampers
 
-    found = [line for gate in gates for line in survivors(summary, gate)]
-    for line in found:
+    check(settings)
+    names = evaluators(settings), tampers(settings)
+    return [parse_gate(gate, *names) for gate in gates]
+
+
+def _exit_code(
+    summary: dict[str, Any], done: "Conducted", gates: "Sequence[Gate]"
+) -> int:
+    """Return 1 for a gate finding, 3 where too much is not known, else 0; say why."""
+    from evaluand.bench.gate import answer
+
+    answers = [answer(summary, gate) for gate in gates]
+    found = [line for each in answers for line in each.survivors]
+    untold = [line for each in answers for line in each.untold]
+    short = [*_shortfalls(summary, done)]
+    for line in (*found, *untold):
         click.echo(f"gate: {line}", err=True)
-    if done.failures:
-        click.echo(
-            f"evaluand: {len(done.failures)} requests got no reply, the last: {done.failures[-1]}; the same command asks them again",
-            err=True,
-        )
+    for line in short:
+        click.echo(f"evaluand: {line}", err=True)
     if found:
         return 1
+    return 3 if untold or short else 0
+
+
+def _shortfalls(summary: dict[str, Any], done: "Conducted") -> Iterator[str]:
+    """Yield what kept the run from saying all that it was to say."""
+    if done.failures:
+        yield f"{len(done.failures)} samples or verdicts have no result, the last: {done.failures[-1]}; the same command tries them again"
     missing = summary["without_output"]
     if missing["share"] > MOST_WITHOUT_OUTPUT:
-        click.echo(
-            f"evaluand: {missing['share']:.0%} of the samples under {missing['condition']} have no output ({', '.join(missing['reasons'])}), more than {MOST_WITHOUT_OUTPUT:.0%}: rates over the rest say little",
-            err=True,
-        )
-        return 3
-    return 3 if done.failures else 0
+        yield f"{missing['share']:.0%} of the samples under {missing['condition']} have no output ({', '.join(missing['reasons'])}), more than {MOST_WITHOUT_OUTPUT:.0%}: rates over the rest say little"
 
 
 @bench.command()
@@ -294,12 +310,19 @@ def score(suite: str, outputs: Path, *, as_json: bool, **options: Any) -> int:
     from evaluand.bench.score import read_outputs, score_outputs, tallies
 
     pairs = read_outputs(suite, outputs)
-    rows = score_outputs(
+    scored = score_outputs(
         pairs, options["rules"], options["judges"], options["auditors"]
     )
+    rows = scored.rows
     if as_json:
         for row in rows:
             click.echo(json.dumps(row, sort_keys=True))
     else:
         click.echo("\n".join(tallies(rows)))
+    if scored.failures:
+        click.echo(
+            f"evaluand: {len(scored.failures)} verdicts have no reply, the last: {scored.failures[-1]}",
+            err=True,
+        )
+        return 3
     return 0

@@ -22,10 +22,13 @@ FORMATS = ("jsonl", "csv", "parquet")
 def export(run: Path, to: str, output: Path | None) -> None:
     """Write one row for each planned sample and evaluator of the run in folder RUN.
 
-    JSON lines are ASCII. CSV holds NUL as ␛0000, a lone surrogate as ␛d800, an empty
-    text where it isn't null as ␛e, and ␛ itself doubled; Parquet likewise, where UTF-8
-    has no form. Nothing else is altered: to a spreadsheet, a text that begins with =,
-    +, - or @ is a formula, so import it as text.
+    JSON lines are ASCII, escaped by JSON's own rules. In CSV, U+241B is an escape
+    character: it is doubled, and followed by 0000 it is NUL, by d800 to dfff a lone
+    surrogate, by e an empty text that isn't null. In Parquet it is the same for
+    surrogates alone, and needs the extra: pip install 'evaluand[parquet]'.
+
+    Nothing else is altered. To a spreadsheet, a text that begins with =, +, - or @ is
+    a formula, so import such columns as text.
     """
     from evaluand.bench.export import export as write
 

@@ -8,6 +8,7 @@ import click
 
 from evaluand.cli.assets import models
 from evaluand.cli.bench import bench
+from evaluand.cli.doctor import doctor
 from evaluand.cli.export import export
 from evaluand.cli.identity import capture, verify
 from evaluand.cli.report import report
@@ -36,7 +37,7 @@ def cli(debug: bool) -> None:
     """Say what an LLM evaluation evaluated, and what it would have missed."""
 
 
-for command in (bench, report, export, capture, verify, models):
+for command in (bench, report, export, capture, verify, models, doctor):
     cli.add_command(command)
 
 

@@ -21,9 +21,9 @@ def report(run: Path, as_json: bool) -> None:
 
 def write_report(run: Path) -> dict[str, Any]:
     """Write both files beside the store and return the summary."""
-    from evaluand.bench.record import write_whole
     from evaluand.bench.summary import derive
     from evaluand.report.page import render_page
+    from evaluand.whole import write_whole
 
     derived = derive(run)
     text = json.dumps(derived.summary, indent=1, sort_keys=True, allow_nan=False)

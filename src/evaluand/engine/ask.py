@@ -42,6 +42,8 @@ class Answer:
 class Asker:
     """Asks through the store: a reply that is there is never asked for again.
 
+    An endpoint counts as down after `FAILURES_IN_A_ROW` requests without a reply.
+
     Args:
         store: The run's database.
     """
@@ -50,7 +52,7 @@ class Asker:
         self.store = store
         self.counts: Counter[str] = Counter()
         self.failures: list[str] = []
-        self._in_a_row = 0
+        self._in_a_row: Counter[str] = Counter()
         self._flying: dict[str, asyncio.Future[Answer]] = {}
 
     async def ask(self, model: Model, request: Request, *, draw: str = "") -> Answer:
@@ -108,7 +110,7 @@ class Asker:
             raise
         except ModelError as error:
             return self._without_reply(error, key, model, value)
-        self._in_a_row = 0
+        self._in_a_row[model.name] = 0
         self._keep(key, model, value, reply)
         return _answer(key, reply.text, reply.finish_reason)
 
@@ -116,12 +118,13 @@ class Asker:
         self, error: ModelError, key: str, model: Model, value: dict[str, Any]
     ) -> Answer:
         if not error.retryable:
+            self._in_a_row[model.name] = 0  # the endpoint answered
             self._keep(key, model, value, error)
             return _answer(key, None, error.reason)
         self.failures.append(str(error))
-        self._in_a_row += 1
-        if self._in_a_row >= FAILURES_IN_A_ROW:
-            msg = f"{error} ({self._in_a_row} requests in a row; what is done is kept, the same command resumes)"
+        self._in_a_row[model.name] += 1
+        if self._in_a_row[model.name] >= FAILURES_IN_A_ROW:
+            msg = f"{error} ({FAILURES_IN_A_ROW} requests in a row; what is done is kept, the same command resumes)"
             raise ModelError(msg, retryable=True, reason=error.reason) from error
         return Answer(
             key="", text="", finish_reason="", reason=error.reason, error=str(error)

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from evaluand.digest import Leaf, leaves_digest, sha256_hex, value_digest
 
@@ -103,6 +104,44 @@ class Manifest:
                 if each is not None
             ]
         )
+
+
+def digests(manifest: Manifest) -> dict[str, Any]:
+    """Return what of a manifest decides a comparison, as a JSON value.
+
+    `from_digests` reads it back.
+    """
+    return {
+        "components": {
+            kind: {
+                "digest": each.digest,
+                "treeAlg": each.tree_alg,
+                "normalization": each.normalization,
+            }
+            for kind, each in manifest.components.items()
+        },
+        "notApplicable": sorted(manifest.not_applicable),
+    }
+
+
+def from_digests(value: Mapping[str, Any]) -> Manifest:
+    """Return a manifest without leaves, which compares as the one it was made from."""
+    return Manifest(
+        components={
+            kind: Component(
+                kind=kind,
+                digest=each["digest"],
+                tree_alg=each["treeAlg"],
+                normalization=each["normalization"],
+                source="",
+                observed_via="digest",
+                grade="declared",
+                leaf_count=0,
+            )
+            for kind, each in value["components"].items()
+        },
+        not_applicable=frozenset(value["notApplicable"]),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

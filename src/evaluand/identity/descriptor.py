@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from evaluand.canonical import canonical, parse_json
 from evaluand.digest import Leaf, leaves_digest, sha256_hex
 from evaluand.document import read_bytes
-from evaluand.errors import InputError, IntegrityError, StoreError
+from evaluand.errors import InputError, IntegrityError
 from evaluand.identity.component import GRADES, KINDS, Component, Manifest
+from evaluand.whole import write_whole
 
 if TYPE_CHECKING:
     from evaluand.identity.statement import ComponentDocument, LeafDocument, Statement
@@ -274,7 +275,8 @@ def write(descriptor: Descriptor, path: Path) -> None:
     """Write a descriptor and its sidecars, the descriptor last and in one step.
 
     Raises:
-        StoreError: If the disk is full or the folder can't be written.
+        InputError: If it can't be written there.
+        StoreError: If the disk is full or fails.
     """
     folder = sidecar_folder(path)
     beside = sidecars(descriptor)
@@ -282,12 +284,12 @@ def write(descriptor: Descriptor, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if beside:
             folder.mkdir(exist_ok=True)
-        for digest, content in beside.items():
-            _write_whole(folder / f"{digest}.json", content)
-        _write_whole(path, dump(descriptor))
     except OSError as error:
-        msg = f"{path} can't be written: {error.strerror or error}; choose another place with -o"
-        raise StoreError(msg) from error
+        msg = f"{path}: can't be written: {error.strerror or error}; choose another place with -o"
+        raise InputError(msg) from error
+    for digest, content in beside.items():
+        write_whole(folder / f"{digest}.json", content)
+    write_whole(path, dump(descriptor))
 
 
 def read(path: Path) -> Descriptor:
@@ -308,9 +310,3 @@ def read(path: Path) -> Descriptor:
 def sidecar_folder(path: Path) -> Path:
     """Return where the leaves of a descriptor lie that are too many for it."""
     return path.with_name(f"{path.name}.leaves")
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)

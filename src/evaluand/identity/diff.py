@@ -28,6 +28,10 @@ class State(StrEnum):
     NOT_APPLICABLE = "not_applicable"
 
 
+DIFFERENT = (State.MISMATCH, State.MISSING)
+"""The states of a component that isn't what was expected."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """How one component compares.
@@ -65,7 +69,7 @@ class Comparison:
     @property
     def wrong(self) -> tuple[str, ...]:
         """The required kinds that differ from what was expected."""
-        return self._in(State.MISMATCH, State.MISSING)
+        return self._in(*DIFFERENT)
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -75,8 +79,11 @@ class Comparison:
 
     @property
     def matches(self) -> bool:
-        """Whether every required component matches, or is stated on both sides as none."""
-        return not self.wrong and not self.unknown
+        """Whether every required component matches, or is stated on both sides as none.
+
+        Where nothing is required, nothing has been shown to match.
+        """
+        return bool(self.required) and not self.wrong and not self.unknown
 
     def _in(self, *states: State) -> tuple[str, ...]:
         return tuple(

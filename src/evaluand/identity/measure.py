@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from evaluand.canonical import canonical, parse_json
-from evaluand.digest import Leaf, file_digest, name_fault, sha256_hex, tree_digest
+from evaluand.canonical import canonical
+from evaluand.chat.public import public
+from evaluand.digest import Leaf, file_digest, sha256_hex, tree_digest
 from evaluand.errors import InputError
 from evaluand.identity.component import Found, text_forms
 from evaluand.identity.observe.gguf import is_gguf, read_metadata, tokenizer_leaves
@@ -19,6 +19,7 @@ from evaluand.identity.observe.weights import (
     TOKENIZER_FILES,
 )
 from evaluand.identity.part import Blob, Code, Stack, Tokenizer, Tools
+from evaluand.identity.tool_list import read_tools
 
 T = TypeVar("T")
 
@@ -138,10 +139,10 @@ def _model(stack: Stack, digests: FileDigests) -> Found:
     model = stack.model
     names = {"id": model.id, "revision": model.revision}
     if model.weights is None:
-        names = {"endpoint": public_endpoint(model.endpoint), **names}
+        names = {"endpoint": public(model.endpoint), **names}
     stated = tuple(_value(k, v) for k, v in names.items() if v is not None)
     if model.weights is None:
-        source = public_endpoint(model.endpoint)
+        source = public(model.endpoint)
         return Found(
             records=stated, source=source, observed_via="name", grade="declared"
         )
@@ -168,19 +169,6 @@ def _bound_elsewhere(stack: Stack) -> frozenset[str]:
     if stack.chat_template and stack.chat_template.name == TEMPLATE_BLOB:
         names |= {TEMPLATE_FILE}
     return names
-
-
-def public_endpoint(endpoint: str) -> str:
-    """Return an endpoint's name without userinfo and query, which may be secrets.
-
-    >>> public_endpoint("https://me:key@host.example/v1?key=k#m")
-    'https://host.example/v1#m'
-    """
-    if "://" not in endpoint:
-        return endpoint
-    parts = urlsplit(endpoint)
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=host, query="").geturl()
 
 
 def _tokenizer(tokenizer: Tokenizer | None, digests: FileDigests) -> Found | None:
@@ -236,30 +224,7 @@ def _tools(tools: Tools | None) -> Found | None:
 
 
 def _each_tool(spec: Blob) -> tuple[Leaf, ...]:
-    """Return one leaf per tool of an OpenAI tool list or an MCP ``tools/list`` result."""
-    value = parse_json(spec.content, source=spec.name)
-    entries = value.get("tools") if isinstance(value, dict) else value
-    if not isinstance(entries, list):
-        msg = (
-            f"{spec.name}: expected a list of tools, or an object with one under tools"
-        )
-        raise InputError(msg)
-    named: dict[str, Any] = {}
-    for index, entry in enumerate(entries):
-        name = _tool_name(entry)
-        fault = name_fault(f"tool/{name}") if name else "is missing"
-        fault = fault or ("stands there twice" if name in named else "")
-        if fault:
-            msg = f"{spec.name}: tool {index}: the name {name!r} {fault}"
-            raise InputError(msg)
-        named[str(name)] = entry
-    return tuple(_value(f"tool/{name}", entry) for name, entry in named.items())
-
-
-def _tool_name(entry: Any) -> str | None:
-    inner = entry.get("function", entry) if isinstance(entry, dict) else None
-    name = inner.get("name") if isinstance(inner, dict) else None
-    return name if isinstance(name, str) else None
+    return tuple(_value(f"tool/{tool.name}", tool.entry) for tool in read_tools(spec))
 
 
 def _retrieval(stack: Stack) -> Found | None:
@@ -329,6 +294,6 @@ def _sampling(sampling: Mapping[str, Any] | None) -> Found | None:
         return None
     return Found(
         records=tuple(_value(name, value) for name, value in sampling.items()),
-        source="all settings that are sent",
+        source="every setting",
         observed_via="settings",
     )

@@ -92,7 +92,7 @@ class ComponentDocument(_Document):
 class Coverage(_Document):
     """Which kinds are answered for."""
 
-    required: list[Kind]
+    required: Annotated[list[Kind], Field(min_length=1)]
     identified: list[Kind]
     unidentified: list[Kind]
     not_applicable: Annotated[list[Kind], Field(alias="notApplicable")]

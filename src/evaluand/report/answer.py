@@ -15,9 +15,10 @@ def claimants(summary: Summary) -> tuple[str, ...]:
     """Return the evaluators of outputs that a claim about the ladder may rest on.
 
     Left out: those not shown to be fit on their controls, those that don't accept
-    the clean deployment at the threshold, and those without a count.
+    the clean deployment at the threshold, and those without a verdict on some tamper.
     """
     tau = headline_tau(summary)
+    of = len(tampers(summary))
     counts = summary["blind_at"][tau] if tau else {}
     fit, kind = states(summary), kinds(summary)
     return tuple(
@@ -26,6 +27,7 @@ def claimants(summary: Summary) -> tuple[str, ...]:
         if kind[name] != "identity"
         and fit[name] == "fit"
         and counts.get(name, {}).get("count") is not None
+        and counts[name]["of"] == of
         and not counts[name]["clean_falls_short"]
     )
 
