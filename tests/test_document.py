@@ -1,5 +1,6 @@
 """`evaluand.document`: YAML and text read without guessing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,12 @@ def test_numbers_that_readers_disagree_on_are_refused(number: str) -> None:
         ("a: 1\n---\nb: 2", "another document"),
         ("a: [1", r"not a valid YAML document: .*\(line"),
         ("a: \x07", "not a valid YAML document"),
-        ("[" * 1000 + "]" * 1000, "nested too deeply"),
+        ("[" * 1000 + "]" * 1000, "nested deeper than 100 brackets"),
+        ("- " * 2000 + "a", "nested too deeply"),
+        ("a: " + "9" * 5000, "not a valid YAML document"),
+        ("a: 2001-99-99", "not a valid YAML document"),
+        (r'a: "\UFFFFFFFF"', "not a valid YAML document"),
+        ("a" * 1_000_001, "longer than 1000000 characters"),
     ],
 )
 def test_guesses_are_refused(text: str, fault: str) -> None:
@@ -120,3 +126,16 @@ def test_unreadable_text_says_where(tmp_path: Path) -> None:
         read_bytes(tmp_path)
     with pytest.raises(InputError, match=r"t: expected UTF-8 .* 0xff at offset 1"):
         decode(b"a\xff", source="t")
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe without a writer, a device and a folder are refused at once."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero", "."):
+        with pytest.raises(InputError, match="can't be read"):
+            read_bytes(tmp_path / name)
+    with pytest.raises(InputError, match="File name too long"):
+        read_bytes(tmp_path / ("a" * 5000))
+    with pytest.raises(InputError, match="can't be read"):
+        read_bytes(Path("a\0b"))

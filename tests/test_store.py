@@ -234,7 +234,7 @@ def test_what_is_no_database_is_named(tmp_path: Path, readonly: bool) -> None:
 
 def test_a_folder_is_no_database(tmp_path: Path) -> None:
     """A folder in the database's place is a StoreError."""
-    with pytest.raises(StoreError, match="unable to open"):
+    with pytest.raises(StoreError, match="got no regular file"):
         Store(tmp_path)
 
 

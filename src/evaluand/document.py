@@ -2,7 +2,9 @@
 
 import datetime
 import math
+import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ _NUMBER = re.compile(
     r"|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
     r"|([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)"
 )
+_LONGEST = 1_000_000
+_DEEPEST = 100
 # What JSON readers agree on (RFC 8785, 3.2.2.3), and characters that are none.
 _MAX_INTEGER = 2**53 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -35,14 +39,20 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes.
+    """Return the bytes of a regular file: a pipe might never end, nor a device.
 
     Raises:
-        InputError: If the file is missing or unreadable.
+        InputError: If the file is missing, unreadable or no regular file.
     """
     try:
-        return path.read_bytes()
-    except OSError as error:
+        # a pipe without a writer would be waited for
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read()
+        msg = f"{path}: can't be read: expected a regular file"
+        raise InputError(msg)
+    except (OSError, ValueError) as error:
+        error = error if isinstance(error, OSError) else OSError(0, str(error))
         msg = f"{path}: can't be read: {error.strerror or error}"
         raise InputError(msg) from error
 
@@ -78,6 +88,7 @@ def parse_yaml(text: str, *, source: str) -> Any:
     """
     yaml = YAML(typ="safe", pure=True)
     try:
+        _refuse_size(text)
         for event in yaml.parse(text):
             _refuse_event(event, source)
         value = yaml.load(text)
@@ -87,8 +98,26 @@ def parse_yaml(text: str, *, source: str) -> Any:
     except RecursionError as error:
         msg = f"{source}: nested too deeply"
         raise InputError(msg) from error
+    except (ValueError, OverflowError) as error:
+        # dates, escapes and numbers that the reader takes apart and can't put together
+        msg = f"{source}: not a valid YAML document: {str(error)[:100]}"
+        raise InputError(msg) from error
     _refuse_guesses(value, f"{source}: ")
     return value
+
+
+def _refuse_size(text: str) -> None:
+    """Refuse what would take the reader, whose time grows with the square, for ever."""
+    if len(text) > _LONGEST:
+        msg = f"longer than {_LONGEST} characters"
+        raise ValueError(msg)
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > _DEEPEST:
+        msg = f"nested deeper than {_DEEPEST} brackets"
+        raise ValueError(msg)
 
 
 def _refuse_event(event: Event, source: str) -> None:

@@ -77,6 +77,9 @@ class Store:
         self.path = path
         self.duplicates: dict[str, int] = {}
         self._last_commit = time.monotonic()
+        if path.exists() and not path.is_file():
+            msg = f"{path}: expected the run's database, got no regular file"
+            raise StoreError(msg)
         with self._named_errors():
             mode = "ro" if readonly else "rwc"
             uri = f"{path.absolute().as_uri()}?mode={mode}"

@@ -20,6 +20,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
         StoreError: If the disk is full or fails.
         InputError: If it can't be written there for another reason.
     """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        msg = f"{path}: can't be written: expected a regular file or none; choose another place with -o"
+        raise InputError(msg)
     partial = path.with_name(f".{path.name}.part")
     try:
         with partial.open("wb") as file:

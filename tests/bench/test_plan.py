@@ -94,7 +94,17 @@ def test_every_preset_can_be_run(preset: str) -> None:
 
 def test_a_bench_without_judges_can_be_run() -> None:
     """Rules alone are enough."""
-    plan.check(replace(SETTINGS, judges=(), auditors=(), rules=()))
+    plan.check(replace(SETTINGS, judges=(), auditors=()))
+    with pytest.raises(InputError, match="nothing would evaluate: name a rule"):
+        plan.check(replace(SETTINGS, judges=(), auditors=(), rules=()))
+
+
+def test_a_model_is_not_tampered_into_itself() -> None:
+    """The substitute has to be another model, unless no model tamper is run."""
+    same = replace(SETTINGS, pairs=(("local:a", "local:a"),))
+    with pytest.raises(InputError, match="--substitute: expected another model than"):
+        plan.check(same)
+    plan.check(replace(same, conditions=("clean", "prompt")))
 
 
 def test_settings_are_a_json_value_without_logins() -> None:
@@ -193,8 +203,8 @@ def test_a_stack_without_an_agent_has_none_to_call() -> None:
     ("declared", "substitute"),
     [
         ("scripted", "scripted:weak"),
-        ("scripted:weak", "scripted:weak"),
-        ("", plan.SUBSTITUTE),
+        ("scripted:weak", "scripted"),
+        (plan.SUBSTITUTE, plan.THIRD),
         ("local:x", plan.SUBSTITUTE),
     ],
 )
@@ -203,10 +213,17 @@ def test_a_scripted_bench_needs_no_weights(declared: str, substitute: str) -> No
     assert plan.default_substitute(declared) == substitute
 
 
+def test_other_models_are_tampered_with_and_judged_by_those_that_are_named() -> None:
+    """No weights are pulled in that nobody asked for."""
+    with pytest.raises(InputError, match="instead of openai/x: --substitute MODEL"):
+        plan.default_substitute("openai/x")
+    assert plan.default_models("openai/x") == ((), ())
+
+
 def test_default_judges_are_weakest_first() -> None:
     """Scripts are judged by a script, models by the two local ones."""
-    assert plan.default_models(scripted=True) == (("scripted",), ("scripted",))
-    judges, auditors = plan.default_models(scripted=False)
+    assert plan.default_models("scripted") == (("scripted",), ("scripted",))
+    judges, auditors = plan.default_models(plan.DECLARED)
     assert judges == (plan.SUBSTITUTE, plan.DECLARED)
     assert auditors == (plan.DECLARED,)
 

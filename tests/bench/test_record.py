@@ -6,12 +6,34 @@ from typing import Any
 import pytest
 
 from evaluand.bench import record
-from evaluand.errors import InputError, IntegrityError
+from evaluand.errors import InputError, IntegrityError, StoreError
 
+SETTINGS: dict[str, Any] = {
+    "seeds": [42],
+    "judges": ["local:a"],
+    "stack": "s",
+    "conditions": ["clean"],
+    "coverage": "full",
+    "controls": 1,
+}
+COMPONENT = {"digest": "a", "treeAlg": "t", "normalization": "none"}
+STACK = {
+    "name": "s",
+    "components": {"model": COMPONENT, "tools": COMPONENT},
+    "notApplicable": [],
+    "undeclared": [],
+}
 ASKED: dict[str, Any] = {
-    "schema": 1,
-    "settings": {"seeds": [42], "judges": ["local:a"], "stack": "s"},
+    "kind": "bench",
+    "schema": 2,
+    "settings": SETTINGS,
     "tasks": None,
+    "scripted": False,
+    "scripted_parts": [],
+    "shares_replies": True,
+    "evaluators": [{"name": "strict", "kind": "rule", "digest": "d", "model": None}],
+    "stack": {"p": STACK},
+    "provenance": {"models": {}},
     "started": "now",
     "command": "evaluand bench",
     "versions": {"python": "3.11"},
@@ -31,32 +53,32 @@ def test_a_resume_may_come_later_and_from_another_version(
 ) -> None:
     """When, how and with what library a run was begun may differ; the first stays."""
     record.begin(tmp_path, ASKED)
-    assert record.begin(tmp_path, ASKED | {key: "other"}) == ASKED
+    assert record.begin(tmp_path, ASKED | {key: {}}) == ASKED
     assert record.read_record(tmp_path) == ASKED
 
 
 def test_tuples_resume_as_the_lists_they_became(tmp_path: Path) -> None:
     """A value that JSON writes otherwise than Python holds it is no difference."""
-    asked = ASKED | {"seeds": (1, 2)}
+    asked = ASKED | {"extra": (1, 2)}
     record.begin(tmp_path, asked)
-    assert record.begin(tmp_path, asked)["seeds"] == [1, 2]
+    assert record.begin(tmp_path, asked)["extra"] == [1, 2]
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         (
-            {"settings": {"seeds": [43], "judges": ["local:a"], "stack": "s"}},
+            {"settings": SETTINGS | {"seeds": [43]}},
             r"differs in settings \(seeds: \[42\] there, \[43\] asked for\);",
         ),
         (
-            {"settings": {"seeds": [1], "judges": [], "stack": "s"}},
+            {"settings": SETTINGS | {"seeds": [1], "judges": []}},
             r"settings \(judges: .* there, \[\] asked for, seeds: ",
         ),
         ({"settings": None}, "settings: {.* there, None asked for"),
         ({"extra": 1}, "extra: None there, 1 asked for"),
         (
-            {"settings": {"seeds": [42], "judges": ["local:a"], "stack": "s", "x": 1}},
+            {"settings": SETTINGS | {"x": 1}},
             r"settings \(x: None there, 1 asked for\)",
         ),
     ],
@@ -82,8 +104,8 @@ def test_a_database_without_a_record_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[]", "expected a bench record of schema 1"),
-        ('{"schema": 2}', "another version of evaluand"),
+        ("[]", "expected a bench record of schema 2"),
+        ('{"schema": 9}', "another version of evaluand"),
         ('{"schema"', r"run\.json"),
         ("", r"run\.json"),
     ],
@@ -121,8 +143,45 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_changed_stack_is_an_integrity_finding(tmp_path: Path) -> None:
     """Another digest of a component is named, and is no matter of another folder."""
-    stack = {"p": {"components": {"model": {"digest": "a"}, "tools": {"digest": "b"}}}}
-    moved = {"p": {"components": {"model": {"digest": "a"}, "tools": {"digest": "c"}}}}
-    record.begin(tmp_path, ASKED | {"stack": stack})
-    with pytest.raises(IntegrityError, match="tools changed since this run began"):
-        record.begin(tmp_path, ASKED | {"stack": moved})
+    record.begin(tmp_path, ASKED)
+    changed = {**STACK, "components": {"model": COMPONENT, "tools": {"digest": "b"}}}
+    with pytest.raises(IntegrityError, match=": tools changed since this run began"):
+        record.begin(tmp_path, ASKED | {"stack": {"p": changed}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("tasks", "x"),
+        ("tasks", 0),
+        ("settings", []),
+        ("settings", SETTINGS | {"seeds": []}),
+        ("settings", SETTINGS | {"seeds": [1.5]}),
+        ("settings", SETTINGS | {"conditions": ["weather"]}),
+        ("settings", SETTINGS | {"coverage": "zz"}),
+        ("stack", {}),
+        ("stack", []),
+        ("evaluators", [{}]),
+        ("evaluators", None),
+        ("provenance", 5),
+        ("command", ...),
+        ("versions", ...),
+        ("shares_replies", ...),
+    ],
+)
+def test_a_damaged_record_is_named(tmp_path: Path, key: str, value: Any) -> None:
+    """What reading back rests on is checked: a StoreError with the path and the key."""
+    damaged = {k: v for k, v in ASKED.items() if k != key or value is not ...}
+    if value is not ...:
+        damaged[key] = value
+    record.write_record(tmp_path, damaged)
+    with pytest.raises(StoreError, match=rf"run\.json: .* is damaged: {key}"):
+        record.read_record(tmp_path)
+
+
+@pytest.mark.parametrize("schema", [1, True, None, "2"])
+def test_another_schema_is_refused(tmp_path: Path, schema: Any) -> None:
+    """A record of another version is never guessed at."""
+    record.write_record(tmp_path, ASKED | {"schema": schema})
+    with pytest.raises(InputError, match="expected a bench record of schema 2"):
+        record.read_record(tmp_path)

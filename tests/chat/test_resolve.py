@@ -15,7 +15,7 @@ from evaluand.chat import local
 from evaluand.chat.client import Endpoint
 from evaluand.chat.message import Message, Request, Sampling
 from evaluand.chat.resolve import Pace, resolve
-from evaluand.errors import InputError, RequestRefusedError
+from evaluand.errors import InputError
 
 HELLO = Request(
     messages=(Message(role="user", content="hello"),), sampling=Sampling(max_tokens=3)
@@ -54,6 +54,9 @@ def test_scripted_is_perfect_unless_it_says_otherwise() -> None:
         ("openai/", "expected local:NAME"),
         ("http://a/v1,http://a/v1#m", "one URL stands twice"),
         ("http://u:p@a/v1,http://b/v1#m", "opened alike"),
+        ("http://a..b/v1#m", "expected http"),
+        ("http://" + "a" * 100 + "/v1#m", "expected http"),
+        ("http://[::1/v1#m", "expected http"),
         ("http://host/v1", "id after #"),
         ("http:///v1#m", "id after #"),
         ("http://host:port/v1#m", "id after #"),
@@ -88,19 +91,27 @@ def test_providers_take_their_own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.address.key_hint.startswith("OPENAI_API_KEY holds a wrong key")
 
 
-def test_a_missing_key_is_named(serving: Any, says: Any) -> None:
-    """Without the variable, the refusal says which one to set."""
-    model = endpoint("openai/gpt-x")
-    assert model.address.headers == {}
+@pytest.mark.parametrize("key", [None, "", " \n"])
+def test_a_missing_key_is_named(
+    key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the variable nothing is asked: the message says which one to set."""
+    if key is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="OPENAI_API_KEY is not set; set it to a key"):
+        resolve("openai/gpt-x", scripts={})
 
-    async def scenario() -> None:
-        async with serving(says({}, status=401)) as server:
-            object.__setattr__(model.address, "base_urls", (server.url,))
-            with pytest.raises(RequestRefusedError, match="OPENAI_API_KEY is not set"):
-                await model.ask(HELLO)
-            await model.close()
 
-    asyncio.run(scenario())
+@pytest.mark.parametrize("key", ["sk a", "sk\nb", "sk\x7f", "sk\udcff", "ключ"])
+def test_a_key_that_no_header_can_hold_is_named(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """White space around a key is no part of it; what is inside must be printable ASCII."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="OPENAI_API_KEY: expected a key of printable"):
+        resolve("openai/gpt-x", scripts={})
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-1\n")
+    assert endpoint("openai/gpt-x").address.headers["Authorization"] == "Bearer sk-1"
 
 
 def test_an_address_is_asked_for_its_model(
@@ -190,8 +201,9 @@ def test_anthropic_is_asked_in_its_own_format(
     assert "sk-" not in repr(model)
 
 
-def test_a_router_is_pinned_to_a_provider() -> None:
+def test_a_router_is_pinned_to_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     """@PROVIDER allows that one alone; without it the identity says unpinned."""
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-router")
     pinned = endpoint("openrouter/org/model@deepinfra/fp8")
     free = endpoint("openrouter/org/model")
     body = json.loads(pinned.address.body(HELLO))

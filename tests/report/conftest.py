@@ -119,6 +119,7 @@ def _condition(rng: random.Random, name: str, n: int) -> dict[str, Any]:
         "n": n,
         "title": title,
         "moves": moves,
+        "carries": ["tokenizer"] if name == "model" else [],
         "tamper": bool(moves),
         "identity_pass": 0.0 if moves else 1.0,
         "evaluators": cells,
@@ -256,6 +257,7 @@ def build(seed: int = 42) -> dict[str, Any]:
         "kind": "bench",
         "schema": 1,
         "scripted": False,
+        "scripted_parts": [],
         "settings": {
             "preset": "full",
             "seeds": [42],

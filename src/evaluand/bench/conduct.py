@@ -135,6 +135,9 @@ def _record(
 ) -> dict[str, Any]:
     models = {c.model.name: dict(c.model.identity) for c in cells if c.model}
     models |= {f"{j.model.name}{JUDGING}": dict(j.model.identity) for j in judges}
+    answering = [
+        c.model.identity for c in cells if c.model and c.condition.name != "model"
+    ]
     shares = all(c.model and c.agent.sampling.temperature == 0 for c in cells)
     return {
         "kind": "bench",
@@ -145,7 +148,8 @@ def _record(
             "stack": sources.stack,
         },
         "tasks": settings.tasks,
-        "scripted": any(i.get("kind") == "scripted" for i in models.values()),
+        "scripted": bool(answering) and all(map(_is_script, answering)),
+        "scripted_parts": [name for name, each in models.items() if _is_script(each)],
         "shares_replies": shares,
         "evaluators": _evaluators(settings, judges),
         "stack": {
@@ -182,6 +186,10 @@ def _evaluators(settings: Settings, judges: list[Judge]) -> list[dict[str, Any]]
         "model": None,
     }
     return [*rules, *asking, identity]
+
+
+def _is_script(identity: Mapping[str, Any]) -> bool:
+    return identity.get("kind") == "scripted"
 
 
 def _declared(name: str, manifest: Manifest) -> dict[str, Any]:

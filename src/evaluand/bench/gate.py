@@ -81,7 +81,7 @@ def answer(summary: Mapping[str, Any], gate: Gate) -> Answer:
     unfit = fitness is not None and fitness["state"] != "fit"
     return Answer(
         survivors=tuple(
-            f"{gate.evaluator} did not kill {name}"
+            f"{gate.evaluator} did not kill {name}{_margin(summary, name, gate.evaluator)}"
             for name in wanted
             # an equivalent tamper that was asked for by name lives
             if name not in (*found["killed_names"], *found["undecided_names"])
@@ -104,3 +104,13 @@ def answer(summary: Mapping[str, Any], gate: Gate) -> Answer:
             ),
         ),
     )
+
+
+def _margin(summary: Mapping[str, Any], tamper: str, evaluator: str) -> str:
+    """Return J and its interval in points, empty where there is none."""
+    row = summary["conditions"][tamper].get("evaluators", {}).get(evaluator, {})
+    j, limits = row.get("j"), row.get("j_ci95")
+    if j is None or limits is None:
+        return ""
+    low, high = (100 * limit for limit in limits)
+    return f" (J {100 * j:+.1f} points, 95% interval {low:+.1f} to {high:+.1f})"

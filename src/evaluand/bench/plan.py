@@ -1,7 +1,7 @@
 """What a bench will run: its settings, and the cells of pair and condition they make."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -127,32 +127,41 @@ def check(settings: Settings) -> None:
     Raises:
         InputError: Naming the option, what was expected and what came.
     """
-    unknown = [name for name in settings.conditions if name not in CONDITIONS]
-    if unknown:
-        msg = f"--conditions: expected names of {', '.join(CONDITIONS)}, got {unknown[0]!r}"
-        raise InputError(msg)
-    strange = [name for name in settings.rules if name not in RULES]
-    if strange:
-        msg = f"--evaluators: expected names of {', '.join(RULES)}, got {strange[0]!r}"
-        raise InputError(msg)
+    fault = next((each for each in _faults(settings) if each), "")
+    if fault:
+        raise InputError(fault)
+
+
+def _faults(settings: Settings) -> Iterator[str]:
+    """Yield what is wrong with settings, empty where nothing is."""
+    yield _unknown("--conditions", settings.conditions, CONDITIONS)
+    yield _unknown("--evaluators", settings.rules, RULES)
+    yield _unknown("--coverage", [settings.coverage], COVERAGE)
     if "clean" not in settings.conditions:
-        msg = "--conditions: clean must be among them, everything is compared with it"
-        raise InputError(msg)
-    if settings.coverage not in COVERAGE:
-        msg = f"--coverage: expected {' or '.join(COVERAGE)}, got {settings.coverage!r}"
-        raise InputError(msg)
+        yield "--conditions: clean must be among them, everything is compared with it"
+    if not (settings.rules or settings.judges or settings.auditors):
+        yield "nothing would evaluate: name a rule with --evaluators, or a --judge"
     for option, values in (
         ("--conditions", settings.conditions),
         ("--evaluators", settings.rules),
         ("--seeds", settings.seeds),
         ("--judge", settings.judges),
+        ("--auditor", settings.auditors),
         ("--pair", settings.pairs),
     ):
-        if len(set(values)) != len(values) or (
-            not values and option not in ("--evaluators", "--judge")
-        ):
-            msg = f"{option}: expected distinct values, got {values!r}"
-            raise InputError(msg)
+        needed = option in ("--seeds", "--pair")
+        if len(set(values)) != len(values) or (needed and not values):
+            yield f"{option}: expected distinct values, got {values!r}"
+    for declared, substitute in settings.pairs:
+        if declared == substitute and "model" in settings.conditions:
+            yield f"--substitute: expected another model than {substitute}, or the model tamper changes nothing; or leave it out with --conditions"
+
+
+def _unknown(option: str, names: Sequence[str], known: Mapping[str, Any]) -> str:
+    strange = [name for name in names if name not in known]
+    if not strange:
+        return ""
+    return f"{option}: expected names of {', '.join(known)}, got {strange[0]!r}"
 
 
 def evaluators(settings: Settings) -> list[str]:
@@ -245,12 +254,27 @@ def split_pair(text: str) -> tuple[str, str]:
 
 
 def default_substitute(declared: str) -> str:
-    """Return what the model tamper deploys unless it is told."""
-    return "scripted:weak" if declared.startswith("scripted") else SUBSTITUTE
+    """Return what the model tamper deploys unless it is told.
+
+    Raises:
+        InputError: For a model to which no smaller one is known.
+    """
+    if declared.startswith("scripted"):
+        return "scripted:weak" if declared != "scripted:weak" else "scripted"
+    if declared.startswith("local:"):
+        return SUBSTITUTE if declared != SUBSTITUTE else THIRD
+    msg = f"name what the model tamper deploys instead of {public(declared)}: --substitute MODEL, or leave the tamper out with --conditions"
+    raise InputError(msg)
 
 
-def default_models(*, scripted: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the judges, weakest first, and the auditors unless they are told."""
-    if scripted:
+def default_models(declared: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the judges, weakest first, and the auditors unless they are told.
+
+    Only where the reference models run are they there to judge; a run on other models
+    is judged by those that are named.
+    """
+    if declared.startswith("scripted"):
         return ("scripted",), ("scripted",)
-    return (SUBSTITUTE, DECLARED), (DECLARED,)
+    if declared in (DECLARED, SUBSTITUTE):
+        return (SUBSTITUTE, DECLARED), (DECLARED,)
+    return (), ()

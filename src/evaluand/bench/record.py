@@ -7,10 +7,10 @@ from typing import Any
 
 from evaluand.canonical import parse_json
 from evaluand.document import read_text
-from evaluand.errors import InputError, IntegrityError
+from evaluand.errors import InputError, IntegrityError, StoreError
 from evaluand.whole import write_whole
 
-SCHEMA = 1
+SCHEMA = 2
 DATABASE = "run.sqlite"
 RECORD = "run.json"
 JUDGING = ", judging"
@@ -24,16 +24,33 @@ def read_record(folder: Path) -> dict[str, Any]:
 
     Raises:
         InputError: If it is not a run folder, or of another schema.
+        StoreError: If the record is damaged.
     """
     path = folder / RECORD
     if not path.is_file():
         msg = f"{folder}: not a run folder (no {RECORD}); make one with: evaluand bench -o {folder}"
         raise InputError(msg)
     value = parse_json(read_text(path), source=str(path))
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or schema != SCHEMA or isinstance(schema, bool):
         msg = f"{path}: expected a bench record of schema {SCHEMA}; this one needs another version of evaluand"
         raise InputError(msg)
+    _check(value, path)
     return value
+
+
+def _check(value: Mapping[str, Any], path: Path) -> None:
+    from pydantic import ValidationError  # noqa: PLC0415 - pydantic is slow
+
+    from evaluand.bench.record_schema import RecordDocument  # noqa: PLC0415 - as above
+
+    try:
+        RecordDocument.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        msg = f"{path}: the run's record is damaged: {where}: {first['msg']}, got {first['input']!r:.60}"
+        raise StoreError(msg) from error
 
 
 def begin(folder: Path, record: Mapping[str, Any]) -> dict[str, Any]:

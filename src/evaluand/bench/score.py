@@ -1,6 +1,7 @@
 """Score outputs that exist already with the same evaluators as a bench."""
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def read_outputs(suite: str, path: Path) -> list[tuple[Task, str]]:
         InputError: Naming the line, for an unknown suite or task, a second output for
             one task, or an output that is not text.
     """
-    known = {task.id: task for task in tasks(_seed(suite))}
+    known = {task.id: task for task in suite_tasks(suite)}
     found: dict[str, tuple[Task, str]] = {}
     # Text may hold U+2028 and the like, so lines end at \n alone.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
@@ -80,9 +81,18 @@ def _fields(row: Any, where: str) -> tuple[str, str]:
     return task, output
 
 
+def suite_tasks(suite: str) -> Sequence[Task]:
+    """Return the tasks of ``dib`` or ``dib:SEED``.
+
+    Raises:
+        InputError: For an unknown suite.
+    """
+    return tasks(_seed(suite))
+
+
 def _seed(suite: str) -> int:
     name, mark, seed = suite.partition(":")
-    if name != NAME or (mark and not (seed.isascii() and seed.isdigit())):
+    if name != NAME or (mark and not re.fullmatch("[0-9]{1,15}", seed)):
         msg = f"SUITE: expected {NAME} or {NAME}:SEED, got {suite!r}"
         raise InputError(msg)
     return int(seed) if mark else _DEFAULT_SEED
@@ -100,6 +110,17 @@ def score_outputs(
         InputError: For an unknown evaluator or model.
         ModelError: If a judge's endpoint is down.
     """
+    for option, names in (
+        ("evaluators", rules),
+        ("judge", judges),
+        ("auditor", auditors),
+    ):
+        if len(set(names)) != len(names):
+            msg = f"--{option}: expected distinct names, got {', '.join(names)}"
+            raise InputError(msg)
+    if not (rules or judges or auditors):
+        msg = "nothing would evaluate: name a rule with --evaluators, or a --judge"
+        raise InputError(msg)
     unknown = [name for name in rules if name not in RULES]
     if unknown:
         msg = f"--evaluators: expected names of {', '.join(RULES)}, got {unknown[0]!r}"

@@ -50,6 +50,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
         "kind": "bench",
         "schema": SCHEMA,
         "scripted": record["scripted"],
+        "scripted_parts": [] if record["scripted"] else record["scripted_parts"],
         "settings": {**settings, "tasks": record["tasks"], "taus": list(TAUS)},
         "evaluators": [_evaluator(loaded, e) for e in record["evaluators"]],
         "conditions": described,

@@ -156,8 +156,14 @@ def _dependencies(stack: Stack, _: Stack) -> Stack:
     return replace(stack, dependencies=replace(declared, lock=_with(lock, bumped)))
 
 
+_LONGEST_NUMBER = 18
+
+
 def _next_patch(version: str) -> str:
     *head, last = version.split(".")
+    if len(last) > _LONGEST_NUMBER:
+        msg = f"the dependencies tamper can't move the version {version[:40]}… up"
+        raise InputError(msg)
     return ".".join([*head, str(int(last) + 1)])
 
 

@@ -1,7 +1,10 @@
 """One unit of a bench: one task in one cell under one seed, and how its sample comes."""
 
 import asyncio
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -146,10 +149,34 @@ async def _own_agent(unit: Unit) -> str | Missing:
     )
 
 
+_LONGEST_S = 60.0
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """End code that doesn't come to an end; only where signals arrive, in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        msg = f"it took more than {_LONGEST_S:.0f} s"
+        raise TimeoutError(msg)
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, _LONGEST_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _own_code(role: str, unit: Unit, call: Callable[[], Any]) -> str | Missing:
     """Return the text that the stack's own code gives, or how it failed."""
     try:
-        output = call()
+        with _limited():
+            output = call()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's own code may raise anything
         fault = f"raised {type(error).__name__}: {error}"
     else:

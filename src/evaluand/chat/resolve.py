@@ -149,8 +149,10 @@ def _local(
 
 def _provider(model: str, provider: str, identifier: str, pace: Pace) -> Endpoint:
     known = _PROVIDERS[provider]
-    key = os.environ.get(known.variable)
-    state = "holds a wrong key" if key else "is not set"
+    key = _key(known.variable)
+    if key is None:
+        msg = f"{model}: {known.variable} is not set; set it to a key for {identifier}"
+        raise InputError(msg)
     served, pinned = identifier, ""
     if provider == "openrouter":
         served, _, pinned = identifier.partition("@")
@@ -159,8 +161,8 @@ def _provider(model: str, provider: str, identifier: str, pace: Pace) -> Endpoin
         base_urls=(known.base_url,),
         model=served,
         headers=_key_headers(known.wire, key),
-        secrets=(key,) if key else (),
-        key_hint=f"{known.variable} {state}; set it to a key for {served}",
+        secrets=(key,),
+        key_hint=f"{known.variable} holds a wrong key; set it to a key for {served}",
         fields=pin,
         limit_field=known.limit_field,
         wire=known.wire,
@@ -169,12 +171,22 @@ def _provider(model: str, provider: str, identifier: str, pace: Pace) -> Endpoin
     return _endpoint(model, address, pace, router=provider == "openrouter")
 
 
-def _key_headers(wire: str, key: str | None) -> dict[str, str]:
+def _key(variable: str) -> str | None:
+    """Return the key in an environment variable, without white space around it."""
+    key = os.environ.get(variable, "").strip()
+    if not all("!" <= character <= "~" for character in key):
+        msg = (
+            f"{variable}: expected a key of printable ASCII characters; it holds others"
+        )
+        raise InputError(msg)
+    return key or None
+
+
+def _key_headers(wire: str, key: str) -> dict[str, str]:
     """Return the headers that a key makes, and those that a format always asks for."""
     if wire == "anthropic":
-        opening = {"x-api-key": key} if key else {}
-        return {**opening, "anthropic-version": anthropic.VERSION}
-    return {"Authorization": f"Bearer {key}"} if key else {}
+        return {"x-api-key": key, "anthropic-version": anthropic.VERSION}
+    return {"Authorization": f"Bearer {key}"}
 
 
 def _dialect(wire: str, model: str) -> Dialect:
@@ -208,9 +220,10 @@ def _address(place: str, model: str) -> SplitResult:
     try:
         parts = urlsplit(place)
         whole = parts.hostname and parts.fragment and parts.port != 0
+        (parts.hostname or "").encode("idna")
         if whole and not parts.query and parts.scheme in ("http", "https"):
             return parts
-    except ValueError:  # a port that is no number, a bracket left open
+    except ValueError:  # a port that is no number, a bracket left open, an empty label
         pass
     msg = f"{public(model)!r}: expected http(s)://HOST/v1#ID with the model's id after # and no query"
     raise InputError(msg)
@@ -220,7 +233,7 @@ def _opening(
     parts: Sequence[SplitResult], model: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the headers that open an endpoint, and the secrets in them."""
-    key = os.environ.get("EVALUAND_API_KEY")
+    key = _key("EVALUAND_API_KEY")
     if key:
         return {"Authorization": f"Bearer {key}"}, (key,)
     pairs = {(p.username, p.password) for p in parts}

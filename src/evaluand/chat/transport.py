@@ -1,5 +1,6 @@
 """One HTTP attempt: what came back, or what broke, by name."""
 
+import json
 import math
 import time
 from collections.abc import Mapping
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 # no chat reply is that long; an endpoint that doesn't end must not fill the memory
 _LONGEST_REPLY = 32 * 2**20
 _CONNECT_S = 30.0
-_SECRET_LENGTH = 12
+# characters from which a text is taken for a secret, in a reply and in an error
+_SECRET = 12
+_SHORT_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +74,7 @@ async def attempt(
     except ModelError as error:
         return Failed(error=error)
     latency_s = time.perf_counter() - started
-    for secret in address.secrets:
-        # An endpoint that echoes the key must not bring it into an error or a store. A
-        # key such as EMPTY is no secret, and stands in replies for other reasons.
-        if status != 200 or len(secret) >= _SECRET_LENGTH:
-            received = received.replace(secret.encode(), b"[key]")
+    received = _scrubbed(received, address.secrets, failed=status != 200)
     try:
         if status != 200:
             raise failure(
@@ -90,6 +89,21 @@ async def attempt(
         return Failed(
             error=error, retry_after_s=retry_seconds(headers.get("Retry-After"))
         )
+
+
+def _scrubbed(content: bytes, secrets: tuple[str, ...], *, failed: bool) -> bytes:
+    """Return a response without the keys that an endpoint may echo into it.
+
+    A short key such as ``EMPTY`` is no secret, and may stand in a reply for other reasons;
+    in an error nothing is lost with it.
+    """
+    least = _SHORT_SECRET if failed else _SECRET
+    for secret in secrets:
+        if len(secret) >= least:
+            quoted = json.dumps(secret)[1:-1]
+            for form in {secret, quoted, quoted.replace("/", "\\/")}:
+                content = content.replace(form.encode(), b"[key]")
+    return content
 
 
 class _UnreachableError(ModelError):
@@ -168,7 +182,7 @@ def retry_seconds(retry_after: str | None) -> float:
         return max(0.0, seconds) if math.isfinite(seconds) else 0.0
     try:
         when = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

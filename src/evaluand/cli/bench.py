@@ -1,6 +1,8 @@
 """``evaluand bench``: which tampers would this evaluation have accepted?"""
 
 import json
+import math
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,6 +32,13 @@ class _WithDefault(click.Group):
             args = ["run", *args]
         return super().parse_args(context, args)
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, the default one under the group's own name."""
+        name, command, rest = super().resolve_command(context, args)
+        return ("" if name == "run" else name), command, rest
+
 
 def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -41,10 +50,17 @@ def _seeds(
     if value is None:
         return None
     parts = _names(context, parameter, value)
-    if not parts or not all(part.isascii() and part.isdigit() for part in parts):
+    if not parts or not all(re.fullmatch("[0-9]{1,15}", part) for part in parts):
         msg = f"expected whole numbers such as 42,43,44, got {value!r}"
         raise click.BadParameter(msg)
     return tuple(map(int, parts))
+
+
+def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value <= 1e6):
+        msg = f"expected a number up to 1000000, got {value}"
+        raise click.BadParameter(msg)
+    return value
 
 
 @click.group(cls=_WithDefault)
@@ -69,7 +85,10 @@ def bench() -> None:
     help="quick: seed 42, as many tasks as fit; full: 120 tasks; paper: 3 pairs, 3 seeds.",
 )
 @click.option("--model", help="Model of the built-in reference stack.")
-@click.option("--substitute", help="What the model tamper deploys.")
+@click.option(
+    "--substitute",
+    help="What the model tamper deploys; a smaller one by default where one is known.",
+)
 @click.option(
     "--pair",
     "pairs",
@@ -81,15 +100,15 @@ def bench() -> None:
     "--judge",
     "judges",
     multiple=True,
-    help="A judge, weakest first; may be repeated; none for no judge.",
+    help="A judge, weakest first; may be repeated; none for no judge. By default the "
+    "two reference models where they are what runs, else none.",
 )
-@click.option(
-    "--auditor", "auditors", multiple=True, help="An auditor; none for no auditor."
-)
+@click.option("--auditor", "auditors", multiple=True, help="An auditor; as --judge.")
 @click.option("--tasks", type=click.IntRange(1, 120), help="Tasks per seed.")
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
     help="Time asked for, where the number of tasks is not given.",
 )
 @click.option("--seeds", callback=_seeds, help="Suite seeds, such as 42,43,44.")
@@ -121,10 +140,11 @@ def bench() -> None:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
     help="Seconds for one attempt of a request.  [default: 600]",
 )
 @click.option(
-    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True
+    "--engine", type=click.Choice(["local", "ray"]), default="local", hidden=True
 )
 @click.option(
     "--gate",
@@ -141,7 +161,14 @@ def bench() -> None:
     help="Write the reference stack to DIR for you to edit, and stop.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json.")
-def run(output: Path | None, init: Path | None, **options: Any) -> int:
+@click.pass_context
+def run(
+    context: click.Context,
+    /,
+    output: Path | None,
+    init: Path | None,
+    **options: Any,
+) -> int:
     """Run the suite on STACK, clean and tampered, and report what was accepted.
 
     Without STACK, the built-in reference stack is run. MODEL is local:NAME,
@@ -151,6 +178,7 @@ def run(output: Path | None, init: Path | None, **options: Any) -> int:
     To score outputs that you have already: evaluand bench score --help.
     """
     if init is not None:
+        _refuse_others(context)
         from evaluand.bench.starter import write_reference
 
         click.echo(f"Wrote the reference stack: {write_reference(init)}")
@@ -159,6 +187,15 @@ def run(output: Path | None, init: Path | None, **options: Any) -> int:
         msg = "name a run folder: evaluand bench -o RUN"
         raise click.UsageError(msg)
     return _conduct(output, **options)
+
+
+def _refuse_others(context: click.Context) -> None:
+    """Refuse options that would be passed over."""
+    given = click.core.ParameterSource.COMMANDLINE
+    for name in context.params:
+        if name != "init" and context.get_parameter_source(name) is given:
+            msg = f"--init writes the reference stack as it is; leave out {name.replace('_', '-')}, or edit the files"
+            raise click.UsageError(msg)
 
 
 def _conduct(
@@ -189,8 +226,7 @@ def _settings(options: dict[str, Any]) -> "Settings":
 
     preset = PRESETS[options["preset"]]
     pairs = _pairs(options, preset["pairs"])
-    scripted = (pairs[0][0] or _own_model(options["stack"])).startswith("scripted")
-    judges, auditors = default_models(scripted=scripted)
+    judges, auditors = default_models(pairs[0][0] or _own_model(options["stack"]))
     timed = options["tasks"] is None and (options["minutes"] or preset["tasks"] is None)
     return Settings(
         preset=options["preset"],
@@ -230,10 +266,10 @@ def _pairs(
     declared = options["model"]
     if declared is None and options["stack"] is None:
         declared = preset[0][0]
-    substitute = options["substitute"] or default_substitute(
-        declared or _own_model(options["stack"])
-    )
-    return ((declared, substitute),)
+    own = declared or _own_model(options["stack"])
+    if options["substitute"] is None and "model" not in options["conditions"]:
+        return ((declared, own),)
+    return ((declared, options["substitute"] or default_substitute(own)),)
 
 
 def _own_model(stack: Path | None) -> str:
@@ -288,6 +324,22 @@ def _shortfalls(summary: dict[str, Any], done: "Conducted") -> Iterator[str]:
     missing = summary["without_output"]
     if missing["share"] > MOST_WITHOUT_OUTPUT:
         yield f"{missing['share']:.0%} of the samples under {missing['condition']} have no output ({', '.join(missing['reasons'])}), more than {MOST_WITHOUT_OUTPUT:.0%}: rates over the rest say little"
+
+
+@bench.command("tasks")
+@click.argument("suite", default="dib")
+def tasks_(suite: str) -> int:
+    """Print the tasks of SUITE (dib or dib:SEED), one JSON object a line.
+
+    Answer each prompt with the stack that you have, and give what came of it to
+    evaluand bench score.
+    """
+    from evaluand.bench.score import suite_tasks
+
+    for task in suite_tasks(suite):
+        row = {"task": task.id, "family": task.family, "prompt": task.prompt}
+        click.echo(json.dumps(row))
+    return 0
 
 
 @bench.command()

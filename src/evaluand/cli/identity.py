@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -156,10 +156,13 @@ def verify(
         value = _verified(found, stated.manifest, observed, code)
         click.echo(json.dumps(value, indent=1))
         return code
-    click.echo("\n".join(_verify_lines(found)))
+    declared = [k for k, c in observed.components.items() if c.grade == "declared"]
+    click.echo("\n".join(_verify_lines(found, declared)))
     _tell_undeclared(found.unknown, "not both stated and found, so it is not verified")
     click.echo()
-    click.echo(textwrap.fill(_verdict(found, code), WIDTH, break_on_hyphens=False))
+    click.echo(
+        textwrap.fill(_verdict(found, code, declared), WIDTH, break_on_hyphens=False)
+    )
     return code
 
 
@@ -217,12 +220,14 @@ def _verified(
     }
 
 
-def _verify_lines(found: "Comparison") -> Iterable[str]:
+def _verify_lines(found: "Comparison", declared: Sequence[str]) -> Iterable[str]:
     yield _row("component", "state", "what differs")
     for kind, each in found.differences.items():
         state = each.state.value.replace("_", " ")
         extra = "" if kind in found.required else "not required"
-        yield _row(kind, state, "; ".join(filter(None, [extra, differs(each)])))
+        named = "the same name; its bytes were not read" if kind in declared else ""
+        words = [extra, named if state == "match" else "", differs(each)]
+        yield _row(kind, state, "; ".join(filter(None, words)))
 
 
 def differs(difference: "Difference") -> str:
@@ -271,13 +276,16 @@ def _tell_undeclared(kinds: tuple[str, ...], meaning: str) -> None:
         )
 
 
-def _verdict(found: "Comparison", code: int) -> str:
+def _verdict(found: "Comparison", code: int, declared: Sequence[str]) -> str:
     if code == 0:
         others = (k for k, v in found.differences.items() if v.state in _DIFFER)
         rest = ", ".join(others)
         what = f"match: as stated in {', '.join(found.required)}"
         if len(found.required) == len(found.differences):
             what = f"match: all {len(found.required)} components are as stated"
+        named = [kind for kind in found.required if kind in declared]
+        if named:
+            what += f"; {', '.join(named)} by name alone"
         return f"{what}; not required, and different: {rest}" if rest else what
     wrong = found.wrong
     if wrong:

@@ -69,7 +69,7 @@ class Reading:
 
     def _blob(self, key: str, name: str) -> Blob:
         path = inside(self.root, name, key=key)
-        if path.exists() and not path.is_file():
+        if _kind(key, path) == "other":
             msg = f"{key}: expected a file, {name} is a folder or no regular file"
             raise InputError(msg)
         return Blob(name=plain(name), content=_bytes(key, path))
@@ -85,7 +85,7 @@ class Reading:
 
     def _elsewhere(self, key: str, name: str) -> Path:
         path = self.root / name
-        if "\0" in name or not path.exists():
+        if "\0" in name or _kind(key, path) == "none":
             msg = f"{key}: expected a file or a folder, there is none at {path}"
             raise InputError(msg)
         if path.is_dir():
@@ -93,6 +93,17 @@ class Reading:
         else:
             _refuse_unreadable(key, path)
         return path
+
+
+def _kind(key: str, path: Path) -> str:
+    """Return ``file``, ``other`` or ``none``, by what is there."""
+    try:
+        if not path.exists():
+            return "none"
+        return "file" if path.is_file() else "other"
+    except OSError as error:  # a name that is too long for the file system
+        msg = f"{key}: {str(path)[:60]}…: can't be read: {error.strerror}"
+        raise InputError(msg) from error
 
 
 def _refuse_unreadable(key: str, path: Path) -> None:

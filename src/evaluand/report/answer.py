@@ -87,6 +87,27 @@ def _accepted(summary: Summary, tau: str, names: tuple[str, ...]) -> str:
     )
 
 
+def script_words(summary: Summary) -> str:
+    """Return what of a run was a script, empty where nothing was."""
+    if summary["scripted"]:
+        return "scripted, no model"
+    parts = summary["scripted_parts"]
+    return f"scripted in part: {', '.join(parts)}" if parts else ""
+
+
+def unfinished_words(summary: Summary) -> str:
+    """Return how much of the plan hasn't run, empty where all of it has."""
+    cells = [
+        cell
+        for condition in summary["conditions"].values()
+        for cell in condition["evaluators"].values()
+    ]
+    missing = sum(cell.get("unassessed", {}).get("not_run", 0) for cell in cells)
+    if not missing:
+        return ""
+    return f"unfinished: {missing} of {sum(cell['n'] for cell in cells)} verdicts have not been given"
+
+
 def left_out(summary: Summary) -> tuple[str, ...]:
     """Return the evaluators not shown to be fit, in ladder order."""
     return tuple(name for name, found in states(summary).items() if found != "fit")

@@ -63,6 +63,8 @@ def _render(summary: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) ->
         style=_trusted(_packaged("page.css")),
         answer=answer.sentence(summary),
         equivalent=answer.equivalent_words(summary),
+        scripts=answer.script_words(summary),
+        unfinished=answer.unfinished_words(summary),
         left_out=answer.left_out(summary),
         names=ladder.evaluators(summary),
         states=ladder.states(summary),

@@ -39,11 +39,12 @@ def ladder_text(summary: Mapping[str, Any], *, width: int = 80) -> str:
 
 
 def _head(summary: Mapping[str, Any], width: int) -> list[str]:
-    label = ["scripted, no model"] if summary["scripted"] else []
+    label = _wrapped(visible(answer.script_words(summary)), width)
     samples = summary["conditions"]["clean"]["n"]
     count = f"{samples} samples per condition; intervals stand in the report."
+    unfinished = _wrapped(answer.unfinished_words(summary), width)
     sentence = visible(answer.sentence(summary))
-    return label + _wrapped(sentence, width) + _wrapped(count, width)
+    return label + unfinished + _wrapped(sentence, width) + _wrapped(count, width)
 
 
 def _side_by_side(
