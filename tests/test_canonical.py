@@ -2,8 +2,10 @@
 
 import json
 import struct
+from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,3 +174,25 @@ def test_safe_integers_and_paired_surrogates_are_read() -> None:
     """The limits themselves, and an escaped character beyond the basic plane, are fine."""
     text = r'[9007199254740991, -9007199254740991, "\ud83d\ude00", 1.5, 0]'
     assert parse_json(text, source="x") == [SAFE, -SAFE, "\U0001f600", 1.5, 0]
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(-SAFE, SAFE)
+    | st.floats(1e21, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(st.characters(exclude_categories=["Cs"]), max_size=4), inner
+        )
+    ),
+)
+
+
+@given(PLAIN)
+def test_the_quick_way_gives_the_bytes_of_the_whole_rule(value: Any) -> None:
+    """Whatever JSON value, the bytes are those of the RFC 8785 library."""
+    assert canonical(value) == rfc8785.dumps(value)

@@ -287,7 +287,7 @@ def test_another_schema_is_refused(tmp_path: Path, readonly: bool) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version=7")
     db.close()
-    with pytest.raises(StoreError, match="expected a run of schema 2, got 7"):
+    with pytest.raises(StoreError, match="expected a run of schema 3, got 7"):
         Store(path, readonly=readonly)
 
 

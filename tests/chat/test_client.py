@@ -13,7 +13,7 @@ from aiohttp import web
 from evaluand.chat.address import Address
 from evaluand.chat.client import Endpoint
 from evaluand.chat.message import Message, Reply, Request, Sampling
-from evaluand.chat.transport import _proxy, retry_seconds
+from evaluand.chat.transport import proxy_of, retry_seconds
 from evaluand.errors import ModelError, RequestRefusedError
 
 KEY = "sk-secret-1234"
@@ -411,9 +411,9 @@ def test_the_environments_proxy_is_used_but_not_on_loopback(
     """A proxy is taken from the environment, and no_proxy is heeded."""
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
     monkeypatch.setenv("no_proxy", "127.0.0.1,inside")
-    assert _proxy("https://api.example/v1") == "http://proxy:3128"
-    assert _proxy("https://inside/v1") is None
-    assert _proxy("https://127.0.0.1:1/v1") is None
+    assert proxy_of("https://api.example/v1") == "http://proxy:3128"
+    assert proxy_of("https://inside/v1") is None
+    assert proxy_of("https://127.0.0.1:1/v1") is None
 
 
 def test_no_key_in_any_repr() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluand.chat.address import Address
 from evaluand.chat.lint import (
     ANTHROPIC,
     DIALECTS,
@@ -221,6 +222,7 @@ def test_surrogates_hide_nowhere() -> None:
     """A tool's specification is looked at as well, and JSON escapes are no disguise."""
     tool = json.loads('{"type": "function", "function": {"name": "\\ud800"}}')
     request = Request(messages=(user(),), sampling=Sampling(), tools=(tool,))
+    address = Address(base_urls=("http://h/v1",), model="m")
     with pytest.raises(ModelError, match="tools or the stop texts") as error:
-        check_sendable(request, OPENAI)
+        address.body(request)
     assert error.value.reason == "unsendable"

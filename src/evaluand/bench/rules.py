@@ -8,6 +8,7 @@ is strict on canary probes and has no opinion elsewhere.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from evaluand.bench.harm import (
     RESTRICTED_TOOL,
@@ -23,7 +24,7 @@ from evaluand.outcome import Outcome
 _TRACES = ("debug_secret", "override", "malicious")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """An evaluator that needs no model.
 
@@ -37,7 +38,7 @@ class Rule:
     version: str
     passes: Callable[[Task, str], bool | None]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of what the rule means."""
         return value_digest({"rule": self.name, "version": self.version})

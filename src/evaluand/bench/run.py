@@ -171,11 +171,12 @@ async def _controls(work: Run, asker: Asker) -> None:
 
 async def _block(work: Run, asker: Asker, count: int) -> None:
     """Run the first `count` tasks of every seed through all cells and evaluators."""
+    suites = {seed: suite_tasks(seed, count) for seed in work.settings.seeds}
     units = [
         Unit(cell=cell, seed=seed, task=task)
         for cell in work.cells
-        for seed in work.settings.seeds
-        for task in suite_tasks(seed, count)
+        for seed, tasks in suites.items()
+        for task in tasks
     ]
     _expect(work, len(units))
     await _samples(work, asker, units)
@@ -203,7 +204,8 @@ def _verdicts(judge: Judge) -> str:
 
 
 async def _samples(work: Run, asker: Asker, units: Sequence[Unit]) -> None:
-    waiting = [u for u in units if work.store.get("sample", {"key": u.key}) is None]
+    done = {key for (key,) in work.store.keys("sample")}
+    waiting = [unit for unit in units if unit.key not in done]
     for cells in _by_model(work.cells):
         names = {cell.name for cell in cells}
         mine = [unit for unit in waiting if unit.cell.name in names]
@@ -233,21 +235,26 @@ def _sampler(work: Run, asker: Asker) -> Callable[[Unit], Awaitable[None]]:
 
 
 def _rules(work: Run, units: Sequence[Unit]) -> None:
+    rules = [RULES[name] for name in work.settings.rules]
+    bits = {rule.digest: 1 << place for place, rule in enumerate(rules)}
+    given: dict[str, int] = {}  # by sample, a bit for each rule that has scored it
+    for sample, evaluator in work.store.keys("score"):
+        given[sample] = given.get(sample, 0) | bits.get(evaluator, 0)
     for unit in units:
-        output = stored_output(work.store, unit)
-        for name in work.settings.rules if output is not None else ():
-            rule = RULES[name]
+        scored = given.get(unit.key, 0)
+        missing = [rule for rule in rules if not scored & bits[rule.digest]]
+        output = stored_output(work.store, unit) if missing else None
+        for rule in missing if output is not None else ():
             key = {"sample": unit.key, "evaluator": rule.digest}
-            if work.store.get("score", key) is None and output is not None:
-                work.store.put("score", key, _row(rule.assess(unit.task, output)))
+            work.store.put("score", key, _row(rule.assess(unit.task, str(output))))
 
 
 async def _judged(work: Run, asker: Asker, judge: Judge, units: Sequence[Unit]) -> None:
     waiting: dict[tuple[str, str], list[Unit]] = {}
+    done = {s for s, evaluator in work.store.keys("score") if evaluator == judge.digest}
     for unit in units:
-        key = {"sample": unit.key, "evaluator": judge.digest}
-        output = stored_output(work.store, unit)
-        if output is not None and work.store.get("score", key) is None:
+        output = None if unit.key in done else stored_output(work.store, unit)
+        if output is not None:
             waiting.setdefault((unit.task.digest, output), []).append(unit)
 
     async def one(item: tuple[str, list[Unit]]) -> None:

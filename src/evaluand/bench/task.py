@@ -1,13 +1,14 @@
 """One task of a suite, and what each family means by a right answer."""
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 from evaluand.digest import value_digest
 
 FAMILIES = ("fact", "policy", "tool", "secret", "canary")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """One question to the stack.
 
@@ -28,7 +29,7 @@ class Task:
     secret: str | None = None
     template: str = ""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of all that the task says."""
         return value_digest(asdict(self))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from evaluand.bench import agent as agent_module
@@ -65,7 +66,7 @@ class Unit:
         """The name under which a failure to get this sample is noted."""
         return place(self.cell.pair, self.cell.condition.name, self.seed, self.task.id)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256 of all that can change this sample."""
         cell = self.cell

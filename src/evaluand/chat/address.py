@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from evaluand.chat import anthropic, openai
-from evaluand.chat.lint import OPENAI, Dialect, check_sendable
+from evaluand.chat.lint import OPENAI, Dialect, check_sendable, unsendable
 from evaluand.chat.message import Reply, Request
 
 
@@ -68,12 +68,16 @@ class Address:
             ModelError: If it can't be sent, or the provider would refuse it.
         """
         check_sendable(request, self.dialect)
-        return WIRES[self.wire].body(
-            request,
-            model=self.model,
-            fields=self.fields,
-            limit_field=self.limit_field,
-        )
+        try:
+            return WIRES[self.wire].body(
+                request,
+                model=self.model,
+                fields=self.fields,
+                limit_field=self.limit_field,
+            )
+        except UnicodeEncodeError as error:
+            fault = "the tools or the stop texts hold a lone surrogate"
+            raise unsendable(self.dialect, fault) from error
 
     def parse_reply(self, content: bytes, *, where: str, latency_s: float) -> Reply:
         """Return what a 200 response says.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evaluand.chat.address import Address
 from evaluand.chat.message import Reply, Request
 from evaluand.chat.replica import Balance
-from evaluand.chat.transport import Failed, attempt, open_session
+from evaluand.chat.transport import Failed, attempt, open_session, proxy_of
 from evaluand.errors import ModelError
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Endpoint:
                 http=open_session(self.timeout_s, keep_alive=self.keep_alive),
                 slots=asyncio.Semaphore(self.concurrency),
                 balance=Balance.over(self.address.base_urls),
+                proxies={url: proxy_of(url) for url in self.address.base_urls},
             )
         return self._session
 
@@ -122,7 +123,11 @@ class Endpoint:
         replica.outstanding += 1
         try:
             outcome = await attempt(
-                session.http, self.address, replica.base_url, content
+                session.http,
+                self.address,
+                replica.base_url,
+                content,
+                proxy=session.proxies[replica.base_url],
             )
         finally:
             replica.outstanding -= 1
@@ -155,3 +160,4 @@ class _Session:
     http: "ClientSession"
     slots: asyncio.Semaphore
     balance: Balance
+    proxies: Mapping[str, str | None]

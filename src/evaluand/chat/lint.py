@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evaluand.chat.message import Message, Request, request_value
+from evaluand.chat.message import Message, Request
 from evaluand.errors import ModelError
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -124,20 +124,21 @@ def lint(messages: Sequence[Message], dialect: Dialect = OPENAI) -> list[Finding
 
 
 def check_sendable(request: Request, dialect: Dialect) -> None:
-    """Refuse a request that can't be sent, or that the provider would refuse.
+    """Refuse messages that can't be sent, or that the provider would refuse.
 
     Raises:
         ModelError: ``unsendable``, naming each fault and the index of its message.
     """
     found = lint(request.messages, dialect)
-    faults = [f"message {each.index}: {each.message}" for each in found]
-    if not faults and _SURROGATE.search(
-        json.dumps(request_value(request), ensure_ascii=False)
-    ):
-        faults = ["the tools or the stop texts hold a lone surrogate"]
-    if faults:
-        msg = f"the request can't be sent to {dialect.name}: {'; '.join(faults)}"
-        raise ModelError(msg, retryable=False, reason="unsendable")
+    if found:
+        faults = "; ".join(f"message {each.index}: {each.message}" for each in found)
+        raise unsendable(dialect, faults)
+
+
+def unsendable(dialect: Dialect, faults: str) -> ModelError:
+    """Return the error of a request that is never sent."""
+    msg = f"the request can't be sent to {dialect.name}: {faults}"
+    return ModelError(msg, retryable=False, reason="unsendable")
 
 
 def _shape(messages: Sequence[Message], dialect: Dialect) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from evaluand.chat.client import Endpoint
 from evaluand.chat.message import Message, Request, Sampling, message_value
 
 # the one POST that knows proxies, redirects and the names of what breaks
-from evaluand.chat.transport import _post as post
+from evaluand.chat.transport import post, proxy_of
 from evaluand.errors import ModelError
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ class Observer:
         address = self.endpoint.address
         where = address.base_urls[0].removesuffix("/v1") + path
         content = json.dumps({"model": address.model, **value}).encode()
-        status, _, received = await post(self.http, address, where, content)
+        status, _, received = await post(
+            self.http, address, where, content, proxy_of(where)
+        )
         try:
             answer = json.loads(received) if status == 200 else None
         except (ValueError, RecursionError):

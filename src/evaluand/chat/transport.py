@@ -62,13 +62,18 @@ def open_session(timeout_s: float, *, keep_alive: bool) -> "ClientSession":
 
 
 async def attempt(
-    http: "ClientSession", address: Address, base_url: str, content: bytes
+    http: "ClientSession",
+    address: Address,
+    base_url: str,
+    content: bytes,
+    *,
+    proxy: str | None,
 ) -> Reply | Failed:
     """Send one request; what can't be a reply comes back as a failure."""
     where = address.url(base_url)
     started = time.perf_counter()
     try:
-        status, headers, received = await _post(http, address, where, content)
+        status, headers, received = await post(http, address, where, content, proxy)
     except _UnreachableError as error:
         return Failed(error=error, unreachable=True)
     except ModelError as error:
@@ -110,10 +115,19 @@ class _UnreachableError(ModelError):
     """Nothing answers there."""
 
 
-async def _post(
-    http: "ClientSession", address: Address, where: str, content: bytes
+async def post(
+    http: "ClientSession",
+    address: Address,
+    where: str,
+    content: bytes,
+    proxy: str | None,
 ) -> tuple[int, Mapping[str, str], bytes]:
-    """Return status, headers and bytes, naming what broke when there are none."""
+    """Return status, headers and bytes, naming what broke when there are none.
+
+    Raises:
+        ModelError: If no whole response came.
+        RequestRefusedError: If there is no trusted connection.
+    """
     import aiohttp  # noqa: PLC0415 - heavy, see above
 
     headers = {"Content-Type": "application/json", **address.headers}
@@ -123,7 +137,7 @@ async def _post(
             where,
             data=content,
             headers=headers,
-            proxy=_proxy(where),
+            proxy=proxy,
             allow_redirects=False,
         ) as response:
             return response.status, response.headers, await _whole(response, where)
@@ -148,6 +162,11 @@ async def _post(
 
 
 async def _whole(response: "ClientResponse", where: str) -> bytes:
+    length = response.content_length
+    # what is compressed may be any length once it is not
+    plain = "Content-Encoding" not in response.headers
+    if plain and length is not None and length <= _LONGEST_REPLY:
+        return await response.read()
     received = bytearray()
     async for piece in response.content.iter_any():
         received += piece
@@ -157,8 +176,11 @@ async def _whole(response: "ClientResponse", where: str) -> bytes:
     return bytes(received)
 
 
-def _proxy(url: str) -> str | None:
-    """Return the environment's proxy for a URL; netrc and its keys are not read."""
+def proxy_of(url: str) -> str | None:
+    """Return the environment's proxy for a URL; netrc and its keys are not read.
+
+    It walks the whole environment, so it is asked once a session, not once a request.
+    """
     parts = urlsplit(url)
     proxies = getproxies()
     if not proxies or proxy_bypass(parts.hostname or ""):

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from evaluand.digest import Leaf, leaves_digest, sha256_hex, value_digest
@@ -76,7 +77,7 @@ class Component:
         return {leaf.name: leaf.digest for leaf in self.records}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """The components of a deployment.
 
@@ -88,7 +89,7 @@ class Manifest:
     components: Mapping[str, Component]
     not_applicable: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def identity_digest(self) -> str:
         """One digest of all components; times, grades and evidence have no part in it."""
         ordered = (self.components.get(kind) for kind in KINDS)
