@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := runs/demo
 LOCK := pyproject.toml --extra local --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: demo test check lock clean
+.PHONY: demo test proof lock clean
 
 demo: $(VENV)/.local ## the ladder of a real 1.5b model, in about ten minutes
 	$(BIN)/evaluand models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
@@ -18,6 +18,9 @@ test: $(VENV)/.dev ## formatting, types, layers, every test, branch coverage
 	$(BIN)/lint-imports
 	$(BIN)/evaluand models pull smollm2-135m
 	$(BIN)/pytest --cov
+
+proof: $(VENV)/.dev ## the long form of tests/proof, whose figures docs/reliability.md gives
+	EVALUAND_PROOF=long $(BIN)/pytest tests/proof -s --timeout 7200
 
 lock: ## pin every dependency by hash, without naming an index
 	uv pip compile $(LOCK) --group build -o requirements/local.txt

@@ -20,9 +20,9 @@ def arguments(model: str, *, long: bool) -> tuple[str, ...]:
 def whole(starting: Any, folder: Path, model: str, *, long: bool) -> float:
     """Run to the end; return the seconds that it took."""
     began = time.monotonic()
-    process = starting(folder, *arguments(model, long=long))
-    _, said = process.communicate()
-    assert process.returncode == 0, said.decode()
+    with starting(folder, *arguments(model, long=long)) as process:
+        _, said = process.communicate()
+        assert process.returncode == 0, said.decode()
     return time.monotonic() - began
 
 
@@ -39,16 +39,16 @@ def test_kills_leave_no_trace(
         takes_s = whole(starting, once, endpoint.model, long=long)
         done = 0
         while done < kills:
-            process = starting(often, *arguments(endpoint.model, long=long))
-            time.sleep(chance.uniform(0.3, 1.5 + takes_s / kills))
-            if process.poll() is None:
-                process.kill()
-                done += 1
-            process.communicate()
+            with starting(often, *arguments(endpoint.model, long=long)) as process:
+                time.sleep(chance.uniform(0.3, 1.5 + takes_s / kills))
+                if process.poll() is None:
+                    process.kill()
+                    done += 1
+                process.communicate()
             if process.returncode == 0:
                 break
         whole(starting, often, endpoint.model, long=long)
-    print(f"{done} kills in a run of {takes_s:.1f} s")  # noqa: T201 - the figures of docs/reliability.md, shown with -s
+    print(f"{done} kills in a run of {takes_s:.1f} s")
     assert done >= kills // 2
     for name in ("summary.json", "report.html"):
         killed = (often / "run" / name).read_bytes()

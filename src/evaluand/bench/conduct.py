@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluand.bench import agent, families, fitness, harm, plan, tamper
+from evaluand.bench.fitness import SEED
+from evaluand.bench.foolable import foolable
 from evaluand.bench.forecast import Forecast
 from evaluand.bench.judges import Judge, auditor, judge, wordings
 from evaluand.bench.plan import Cell, Settings
 from evaluand.bench.record import DATABASE, JUDGING, SCHEMA, begin, write_record
 from evaluand.bench.rules import RULES
 from evaluand.bench.run import Progress, Run, run
-from evaluand.bench.suite import NAME, VERSION
+from evaluand.bench.suite import NAME, VERSION, tasks
 from evaluand.chat.client import Model
 from evaluand.chat.public import public
 from evaluand.digest import sha256_hex, value_digest
@@ -86,6 +88,8 @@ def conduct(
         StoreError: If the store can't be written.
     """
     plan.check(settings)
+    for name in settings.rules:
+        foolable(RULES[name], tasks(SEED))
     forecast = Forecast(deadline_s=settings.minutes and settings.minutes * 60)
     cells = plan.cells(settings, sources.load, sources.open_stack)
     judges = [

@@ -28,6 +28,13 @@ def notes(
     ]
 
 
+def hollow(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which rules accept an output without an answer in it."""
+    for each in evaluators:
+        for what, families in each.get("foolable", {}).items():
+            yield f"{each['name']} is trivially foolable: it accepts {what} ({', '.join(families)})."
+
+
 def _sharing(loaded: Loaded) -> Iterator[str]:
     if loaded.record["shares_replies"]:
         yield (

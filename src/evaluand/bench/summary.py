@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluand.bench import blindness
-from evaluand.bench.fitness import fitness
+from evaluand.bench.fitness import SEED, fitness
+from evaluand.bench.foolable import foolable
 from evaluand.bench.grid import NOT_APPLICABLE, Grid
 from evaluand.bench.load import Loaded, load, share
-from evaluand.bench.note import notes
+from evaluand.bench.note import hollow, notes
+from evaluand.bench.rules import RULES
+from evaluand.bench.suite import tasks
 from evaluand.bench.tamper import CONDITIONS
 from evaluand.bench.task import FAMILIES
 from evaluand.chat.served import Served
@@ -44,6 +47,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
     names = [e["name"] for e in record["evaluators"] if e["kind"] != "identity"]
     tampers = [c for c in conditions if CONDITIONS[c].tamper]
     described = {c: _condition(loaded, c, names) for c in conditions}
+    evaluators = [_evaluator(loaded, e) for e in record["evaluators"]]
     floors = _floors(grid, names, conditions)
     n_rows = len(grid.rows) * len(conditions)
     return {
@@ -52,7 +56,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
         "scripted": record["scripted"],
         "scripted_parts": [] if record["scripted"] else record["scripted_parts"],
         "settings": {**settings, "tasks": record["tasks"], "taus": list(TAUS)},
-        "evaluators": [_evaluator(loaded, e) for e in record["evaluators"]],
+        "evaluators": evaluators,
         "conditions": described,
         "mean_tampered": _means(loaded, described, names, tampers),
         "noise_floor": floors,
@@ -79,7 +83,7 @@ def _summary(loaded: Loaded) -> dict[str, Any]:
             "started": record["started"],
             "served": {name: _served(each) for name, each in loaded.served.items()},
         },
-        "notes": notes(loaded, described, tampers),
+        "notes": [*notes(loaded, described, tampers), *hollow(evaluators)],
     }
 
 
@@ -293,7 +297,10 @@ def _masked(
 
 
 def _evaluator(loaded: Loaded, entry: Mapping[str, Any]) -> dict[str, Any]:
-    if entry["kind"] not in ("judge", "auditor"):
+    if entry["kind"] == "rule":
+        taken = foolable(RULES[entry["name"]], tasks(SEED))
+        return {**entry, "fitness": None, "foolable": taken}
+    if entry["kind"] == "identity":
         return {**entry, "fitness": None}
     outcomes = loaded.controls.get(entry["digest"], {})
     per_family = loaded.record["settings"]["controls"]
