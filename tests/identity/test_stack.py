@@ -301,3 +301,16 @@ def test_all_unreadable_files_are_named(unprivileged: Path) -> None:
     with pytest.raises(InputError) as caught:
         load(unprivileged, yaml)
     assert all(str(unprivileged / name) in str(caught.value) for name in names)
+
+
+@pytest.mark.parametrize(
+    "line", ["import helper", "from helper import x", "from . import x"]
+)
+def test_code_that_imports_a_file_beside_it_is_refused(
+    make_stack: Make, line: str
+) -> None:
+    """What isn't hashed must not run: capture says so, before anything is run."""
+    source = f"{line}\ndef clean(text, prompt): return text\n".encode()
+    folder = make_stack(changes={"post.py": source, "helper.py": b"x = 1\n"})
+    with pytest.raises(InputError, match=r"post\.py imports .*, a file beside it"):
+        load_stack(folder)

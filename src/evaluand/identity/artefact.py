@@ -1,5 +1,6 @@
 """Files that a stack names, read once and only from where they may lie."""
 
+import ast
 import os
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -39,6 +40,12 @@ class Reading:
         """Return the function that ``file.py:function`` names, None as `blob`."""
         name, _, function = (text or "").rpartition(":")
         source = self.blob(key, name) if text is not None else None
+        if source is not None:
+            beside = _imported_beside(source.content, (self.root / name).parent)
+            if beside:
+                self._faults.append(
+                    f"{key}: {name} imports {beside}, a file beside it, which isn't hashed; put it into {name}, or into a package that is installed"
+                )
         return Code(source=source, function=function) if source is not None else None
 
     def folder(self, key: str, name: str | None) -> tuple[Blob, ...]:
@@ -104,6 +111,27 @@ def _kind(key: str, path: Path) -> str:
     except OSError as error:  # a name that is too long for the file system
         msg = f"{key}: {str(path)[:60]}…: can't be read: {error.strerror}"
         raise InputError(msg) from error
+
+
+def _imported_beside(content: bytes, folder: Path) -> str:
+    """Return a module that code imports from its own folder, empty if there is none."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # said where it is compiled
+    for node in nodes:
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "." if not node.level else f".{node.module or ''}"]
+        for name in names:
+            if (
+                name.startswith(".")
+                or (folder / f"{name.partition('.')[0]}.py").exists()
+            ):
+                return name
+    return ""
 
 
 def _refuse_unreadable(key: str, path: Path) -> None:
