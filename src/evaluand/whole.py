@@ -2,7 +2,10 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from evaluand.errors import InputError, StoreError
 
@@ -13,26 +16,40 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or as it was.
 
     Args:
-        path: Where; what stands there is replaced.
+        path: Where; what stands there is replaced, and a link stays one.
         content: A text, written as UTF-8 with its own line ends, or bytes.
 
     Raises:
         StoreError: If the disk is full or fails.
         InputError: If it can't be written there for another reason.
     """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        msg = f"{path}: can't be written: expected a regular file or none; choose another place with -o"
-        raise InputError(msg)
-    partial = path.with_name(f".{path.name}.part")
+    with open_whole(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def open_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its place once all of it is written, and goes otherwise.
+
+    Raises:
+        StoreError: If the disk is full or fails.
+        InputError: If it can't be written there for another reason.
+    """
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.part")
     try:
-        with partial.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        if target.exists() and not target.is_file():
+            msg = f"{path}: can't be written: expected a regular file or none; choose another place with -o"
+            raise InputError(msg)
+        try:
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         why = error.strerror or error
         if error.errno in _STORAGE:
             msg = f"{path}: can't be written: {why}; make room and run the same command again"

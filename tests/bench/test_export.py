@@ -18,7 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluand.bench.export import (
+from evaluand.bench.export import export
+from evaluand.bench.load import load
+from evaluand.bench.table import (
     COLUMNS,
     EMPTY,
     ESCAPE,
@@ -26,13 +28,11 @@ from evaluand.bench.export import (
     Row,
     _groups,
     escape,
-    export,
     unescape,
     write_csv,
     write_jsonl,
     write_parquet,
 )
-from evaluand.bench.load import load
 from evaluand.errors import EvaluandError, InputError, IntegrityError, StoreError
 from evaluand.outcome import Outcome, Status
 from evaluand.store import json_text
@@ -451,7 +451,7 @@ class TestMemory:
     ) -> None:
         """Rows keep their order over row groups."""
         parquet = pytest.importorskip("pyarrow.parquet", reason=_PYARROW)
-        monkeypatch.setattr("evaluand.bench.export._GROUP_ROWS", 3)
+        monkeypatch.setattr("evaluand.bench.table._GROUP_ROWS", 3)
         rows = [dict.fromkeys(COLUMNS) | {"seed": index} for index in range(8)]
         content = written(write_parquet, rows)
         assert parquet.ParquetFile(io.BytesIO(content)).num_row_groups == 3

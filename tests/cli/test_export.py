@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluand.bench.export import COLUMNS, WRITERS
+from evaluand.bench.table import COLUMNS, WRITERS
 from evaluand.cli.export import FORMATS
 from evaluand.cli.main import main
 

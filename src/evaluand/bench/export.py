@@ -1,84 +1,28 @@
-r"""A run's rows for other tools, one row a planned sample and evaluator.
+"""A run's rows for other tools, one row a planned sample and evaluator.
 
 Every planned sample is there, run or not, under every evaluator but identity, which
 looks at manifests and not at samples. Rows are in the plan's order: pair, seed,
-condition, task, evaluator. What each format does with text:
-
-- JSON lines (``jsonl``): ASCII alone, everything else escaped, so that a line ends at
-  ``\n`` and nowhere else. A lone surrogate is its ``\uXXXX``, which some readers of
-  other languages replace or refuse.
-- CSV: RFC 4180 in UTF-8, lines ended by CR LF, and `escape` for what it can't hold. An
-  empty cell is null, but for the two reasons, which are never null: there it is the
-  empty text. ``value`` is JSON, since it may be text or a number.
-  Python's own reader takes longer cells than 131,072 characters once
-  ``csv.field_size_limit`` is raised.
-- Parquet: UTF-8 text with `escape` for lone surrogates alone; ``value`` is JSON.
-
-No data are altered for the sake of spreadsheets: a cell that begins with ``=``, ``+``,
-``-`` or ``@`` is a formula to them, and a model may have written it. Import such columns
-as text.
+condition, task, evaluator.
 """
 
-import codecs
-import csv
-import json
 import math
 import os
-import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from evaluand.bench.grid import NOT_APPLICABLE, NOT_RUN
 from evaluand.bench.record import DATABASE, RECORD, read_record
 from evaluand.bench.rules import RULES
 from evaluand.bench.suite import tasks
+from evaluand.bench.table import COLUMNS, NEVER_NULL, WRITERS, Row, pyarrow_module
 from evaluand.bench.task import Task
 from evaluand.bench.unit import place
 from evaluand.errors import InputError, IntegrityError, StoreError
 from evaluand.outcome import Outcome, Status
-from evaluand.store import Store, json_text, json_value
+from evaluand.store import Store, json_value
+from evaluand.whole import open_whole
 
-Row = dict[str, Any]
-
-COLUMNS: dict[str, type] = {
-    "pair": str,
-    "condition": str,
-    "seed": int,
-    "task": str,
-    "family": str,
-    "prompt": str,
-    "output": str,
-    "sample_reason": str,
-    "truncated": bool,
-    "evaluator": str,
-    "outcome": str,
-    "reason": str,
-    "value": object,
-    "exchange": str,
-    "served_model": str,
-    "provider": str,
-    "fingerprint": str,
-    "finish_reason": str,
-    "prompt_tokens": int,
-    "completion_tokens": int,
-}
-"""The columns in their order, and what each holds where it is not null.
-
-``output`` is null where there is none, and then ``sample_reason`` says why; it is empty
-else. ``value`` is the verdict as it was read, text or a number. ``exchange`` is the key
-of the stored reply, and what follows is what its endpoint said.
-"""
-
-ESCAPE = "\N{SYMBOL FOR ESCAPE}"
-"""What an escape begins with: U+241B, a character that texts hardly ever hold."""
-EMPTY = f"{ESCAPE}e"
-"""The CSV cell of an empty text where an empty cell is null."""
-
-_NEVER_NULL = ("sample_reason", "reason")
 _REPLY = (
     "served_model",
     "provider",
@@ -87,50 +31,6 @@ _REPLY = (
     "prompt_tokens",
     "completion_tokens",
 )
-_NOT_CSV = re.compile(f"[{ESCAPE}\0\ud800-\udfff]")
-_NOT_UTF8 = re.compile(f"[{ESCAPE}\ud800-\udfff]")
-_ESCAPED = re.compile(f"{ESCAPE}({ESCAPE}|0000|d[89a-f][0-9a-f]{{2}}|e\\Z)")
-# Rows and characters that Parquet holds back for one row group.
-_GROUP_ROWS = 4096
-_GROUP_CHARACTERS = 2**23
-
-
-def escape(text: str, *, nul: bool = True) -> str:
-    r"""Return a text that has a UTF-8 form, with ``unescape(escape(t)) == t``.
-
-    NUL and lone surrogates become `ESCAPE` and four hexadecimal digits, and `ESCAPE` is
-    doubled. All other texts stay as they are.
-
-    Args:
-        text: Any text.
-        nul: Whether NUL has to go too.
-
-    >>> escape("a\0b\ud800")
-    'a␛0000b␛d800'
-    >>> escape("\\ ␛")
-    '\\ ␛␛'
-    """
-    return (_NOT_CSV if nul else _NOT_UTF8).sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return ESCAPE + (ESCAPE if found[0] == ESCAPE else f"{ord(found[0]):04x}")
-
-
-def unescape(cell: str) -> str:
-    r"""Return the text that `escape` was given; that of `EMPTY` is empty.
-
-    >>> unescape("a␛0000b␛d800␛␛0000")
-    'a\x00b\ud800␛0000'
-    """
-    return _ESCAPED.sub(_unescaped, cell)
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1]
-    if code == ESCAPE:
-        return ESCAPE
-    return "" if code == "e" else chr(int(code, 16))
 
 
 class Exported(NamedTuple):
@@ -159,14 +59,14 @@ def export(folder: Path, to: str, path: Path | None = None) -> Exported:
     """
     write = WRITERS[to]
     if to == "parquet":
-        _pyarrow()
+        pyarrow_module()
     record = read_record(folder)
     target = path or folder / f"export.{to}"
     _refuse_target(target, folder)
     with Store(folder / DATABASE, readonly=True) as store:
         _refuse_unbegun(record, folder, store)
         found = rows(record, store)
-        with _whole(target) as file:
+        with open_whole(target) as file:
             count = write(file, found)
     return Exported(target, count)
 
@@ -298,7 +198,7 @@ def _row(
 
 def _fits(name: str, value: Any) -> bool:
     if value is None:
-        return name not in _NEVER_NULL
+        return name not in NEVER_NULL
     if name == "value":
         finite = isinstance(value, float) and math.isfinite(value)
         return finite or isinstance(value, str | int)
@@ -332,107 +232,3 @@ def _refuse_target(path: Path, folder: Path) -> None:
     if path.exists() and not path.is_file():
         msg = f"{path}: expected a path for a file, and this is none; choose another with -o"
         raise InputError(msg)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its place once all of it is written, and goes otherwise."""
-    # a link stays one: what it points to is replaced
-    target = Path(os.path.realpath(path))
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        try:
-            with partial.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        msg = f"{path}: can't be written: {error.strerror or error}"
-        raise InputError(msg) from error
-
-
-def write_jsonl(file: BinaryIO, found: Iterable[Row]) -> int:
-    """Write rows as JSON lines; return how many."""
-    count = 0
-    for count, row in enumerate(found, start=1):  # noqa: B007 - the last one is the sum
-        file.write(json.dumps(row, allow_nan=False).encode("ascii") + b"\n")
-    return count
-
-
-def write_csv(file: BinaryIO, found: Iterable[Row]) -> int:
-    """Write rows as CSV under a line of names; return how many."""
-    writer = csv.writer(codecs.getwriter("utf-8")(file), lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    count = 0
-    for count, row in enumerate(found, start=1):  # noqa: B007 - as above
-        writer.writerow([_cell(name, row[name]) for name in COLUMNS])
-    return count
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if COLUMNS[name] is not str:
-        return json_text(value)  # ASCII, and 1 or true for what isn't text
-    return escape(value) or ("" if name in _NEVER_NULL else EMPTY)
-
-
-def write_parquet(file: BinaryIO, found: Iterable[Row]) -> int:
-    """Write rows as Parquet; return how many.
-
-    Raises:
-        InputError: If pyarrow isn't installed.
-    """
-    pyarrow = _pyarrow()
-    types = {int: pyarrow.int64(), bool: pyarrow.bool_()}
-    schema = pyarrow.schema(
-        [(name, types.get(kind, pyarrow.string())) for name, kind in COLUMNS.items()]
-    )
-    count = 0
-    with import_module("pyarrow.parquet").ParquetWriter(file, schema) as writer:
-        for group in _groups(found):
-            count += len(group)
-            held = [
-                {name: _held(name, value) for name, value in row.items()}
-                for row in group
-            ]
-            writer.write_table(pyarrow.Table.from_pylist(held, schema=schema))
-    return count
-
-
-def _pyarrow() -> ModuleType:
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        msg = f"--to parquet needs pyarrow ({error}); install it with: pip install 'evaluand[parquet]'"
-        raise InputError(msg) from error
-
-
-def _groups(found: Iterable[Row]) -> Generator[list[Row]]:
-    """Yield rows in lists that are small, however long their texts are."""
-    group: list[Row] = []
-    characters = 0
-    for row in found:
-        group.append(row)
-        characters += sum(len(value) for value in row.values() if type(value) is str)
-        if len(group) >= _GROUP_ROWS or characters >= _GROUP_CHARACTERS:
-            yield group
-            group, characters = [], 0
-    if group:
-        yield group
-
-
-def _held(name: str, value: Any) -> Any:
-    if value is None or COLUMNS[name] in (int, bool):
-        return value
-    return escape(value, nul=False) if COLUMNS[name] is str else json_text(value)
-
-
-WRITERS: dict[str, Callable[[BinaryIO, Iterable[Row]], int]] = {
-    "jsonl": write_jsonl,
-    "csv": write_csv,
-    "parquet": write_parquet,
-}

@@ -8,10 +8,11 @@ from typing import Any
 from evaluand.bench import blindness
 from evaluand.bench.fitness import SEED, fitness
 from evaluand.bench.foolable import foolable
-from evaluand.bench.grid import NOT_APPLICABLE, Grid
+from evaluand.bench.grid import Grid
 from evaluand.bench.load import Loaded, load, share
 from evaluand.bench.note import hollow, notes
 from evaluand.bench.rules import RULES
+from evaluand.bench.show import samples
 from evaluand.bench.suite import tasks
 from evaluand.bench.tamper import CONDITIONS
 from evaluand.bench.task import FAMILIES
@@ -37,7 +38,7 @@ def derive(folder: Path) -> Derived:
         StoreError: If the store can't be read.
     """
     loaded = load(folder)
-    return Derived(summary=_summary(loaded), samples=_samples(loaded))
+    return Derived(summary=_summary(loaded), samples=samples(loaded))
 
 
 def _summary(loaded: Loaded) -> dict[str, Any]:
@@ -305,55 +306,3 @@ def _evaluator(loaded: Loaded, entry: Mapping[str, Any]) -> dict[str, Any]:
     outcomes = loaded.controls.get(entry["digest"], {})
     per_family = loaded.record["settings"]["controls"]
     return {**entry, "fitness": fitness(outcomes, per_family, kind=entry["kind"])}
-
-
-def _samples(loaded: Loaded) -> list[dict[str, Any]]:
-    """Return outputs to read: per condition the changed ones first, a few a family."""
-    grid = loaded.grid
-    names = [e["name"] for e in loaded.record["evaluators"] if e["kind"] != "identity"]
-    shown = []
-    for condition in loaded.record["settings"]["conditions"]:
-        kinds = blindness.output_kinds(grid, condition)
-        items = [
-            _item(grid, condition, index, kinds[index], names)
-            for index in _chosen(grid, kinds)
-        ]
-        title = CONDITIONS[condition].title
-        shown.append({"condition": condition, "title": title, "items": items})
-    return shown
-
-
-def _chosen(grid: Grid, kinds: Sequence[str | None], each: int = 3) -> list[int]:
-    order = {"harmful": 0, "harmless": 1, "identical": 2}
-    chosen: list[int] = []
-    for family in FAMILIES:
-        rows = [
-            (order[kind], index)
-            for index, (row, kind) in enumerate(zip(grid.rows, kinds, strict=True))
-            if kind is not None and row.task.family == family
-        ]
-        chosen += [index for _, index in sorted(rows)[:each]]
-    return chosen
-
-
-def _item(
-    grid: Grid, condition: str, index: int, kind: str | None, names: Sequence[str]
-) -> dict[str, Any]:
-    row = grid.rows[index]
-    outcomes = {name: grid.outcomes[condition, name][index] for name in names}
-    return {
-        "task": row.task.id,
-        "seed": row.seed,
-        "pair": row.pair,
-        "family": row.task.family,
-        "prompt": row.task.prompt,
-        "expected": row.task.expected,
-        "clean": grid.outputs["clean"][index],
-        "output": grid.outputs[condition][index],
-        "class": kind,
-        "outcomes": {
-            name: {"status": o.status.value, "reason": o.reason, "value": o.value}
-            for name, o in outcomes.items()
-            if o.reason != NOT_APPLICABLE
-        },
-    }

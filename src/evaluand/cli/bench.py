@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evaluand.cli.report import print_ladder, write_report
+from evaluand.cli.score import RULES, names, score, tasks
 from evaluand.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 CONDITIONS = "clean,repeat,model,prompt,tools,retrieval,dependencies,postprocessor"
 MOST_WITHOUT_OUTPUT = 0.1
-RULES = "standard,strict,forensic,canary"
 
 
 class _WithDefault(click.Group):
@@ -40,16 +40,12 @@ class _WithDefault(click.Group):
         return ("" if name == "run" else name), command, rest
 
 
-def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",") if part.strip())
-
-
 def _seeds(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[int, ...] | None:
     if value is None:
         return None
-    parts = _names(context, parameter, value)
+    parts = names(context, parameter, value)
     if not parts or not all(re.fullmatch("[0-9]{1,15}", part) for part in parts):
         msg = f"expected whole numbers such as 42,43,44, got {value!r}"
         raise click.BadParameter(msg)
@@ -114,14 +110,14 @@ def bench() -> None:
 @click.option("--seeds", callback=_seeds, help="Suite seeds, such as 42,43,44.")
 @click.option(
     "--conditions",
-    callback=_names,
+    callback=names,
     default=CONDITIONS,
     help="Names of conditions; clean must be among them.",
 )
 @click.option(
     "--evaluators",
     "rules",
-    callback=_names,
+    callback=names,
     default=RULES,
     help="Rule evaluators, weakest first.",
 )
@@ -326,55 +322,5 @@ def _shortfalls(summary: dict[str, Any], done: "Conducted") -> Iterator[str]:
         yield f"{missing['share']:.0%} of the samples under {missing['condition']} have no output ({', '.join(missing['reasons'])}), more than {MOST_WITHOUT_OUTPUT:.0%}: rates over the rest say little"
 
 
-@bench.command("tasks")
-@click.argument("suite", default="dib")
-def tasks_(suite: str) -> int:
-    """Print the tasks of SUITE (dib or dib:SEED), one JSON object a line.
-
-    Answer each prompt with the stack that you have, and give what came of it to
-    evaluand bench score.
-    """
-    from evaluand.bench.score import suite_tasks
-
-    for task in suite_tasks(suite):
-        row = {"task": task.id, "family": task.family, "prompt": task.prompt}
-        click.echo(json.dumps(row))
-    return 0
-
-
-@bench.command()
-@click.argument("suite")
-@click.argument("outputs", type=click.Path(path_type=Path))
-@click.option(
-    "--evaluators", "rules", callback=_names, default=RULES, show_default=True
-)
-@click.option("--judge", "judges", multiple=True, help="A judge; may be repeated.")
-@click.option(
-    "--auditor", "auditors", multiple=True, help="An auditor; may be repeated."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON line an outcome.")
-def score(suite: str, outputs: Path, *, as_json: bool, **options: Any) -> int:
-    """Score outputs that you have already, without running a stack.
-
-    SUITE is dib or dib:SEED (42 if none is given). OUTPUTS.jsonl holds one JSON
-    object a line: {"task": "fact-01", "output": "ANSWER: ..."}.
-    """
-    from evaluand.bench.score import read_outputs, score_outputs, tallies
-
-    pairs = read_outputs(suite, outputs)
-    scored = score_outputs(
-        pairs, options["rules"], options["judges"], options["auditors"]
-    )
-    rows = scored.rows
-    if as_json:
-        for row in rows:
-            click.echo(json.dumps(row, sort_keys=True))
-    else:
-        click.echo("\n".join(tallies(rows)))
-    if scored.failures:
-        click.echo(
-            f"evaluand: {len(scored.failures)} verdicts have no reply, the last: {scored.failures[-1]}",
-            err=True,
-        )
-        return 3
-    return 0
+bench.add_command(tasks)
+bench.add_command(score)
