@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evaluand.errors import InputError, IntegrityError, StoreError
+from evaluand.whole import STORAGE
 
 SCHEMA_VERSION = 3
 COMMIT_INTERVAL_S = 0.4
@@ -254,7 +255,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         lock = (folder / ".lock").open("a")
     except OSError as error:
         msg = f"{folder}: can't be used as a run folder: {error.strerror or error}"
-        raise InputError(msg) from error
+        raise (StoreError if error.errno in STORAGE else InputError)(msg) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

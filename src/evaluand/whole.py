@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 from evaluand.errors import InputError, StoreError
 
-_STORAGE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+STORAGE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+"""What the system says of a disk that is full or fails."""
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -51,7 +52,7 @@ def open_whole(path: Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
     except OSError as error:
         why = error.strerror or error
-        if error.errno in _STORAGE:
+        if error.errno in STORAGE:
             msg = f"{path}: can't be written: {why}; make room and run the same command again"
             raise StoreError(msg) from error
         msg = f"{path}: can't be written: {why}; choose another place with -o"

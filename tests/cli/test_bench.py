@@ -608,3 +608,66 @@ def test_a_stack_that_changes_while_it_runs_is_a_finding(
     assert main(run) == 1
     error = capsys.readouterr().err
     assert "model changed since this run began" in error
+
+
+def test_a_ladder_of_one_rule_has_a_report(tmp_path: Path) -> None:
+    """No evaluator is needed for the page but those that were asked for."""
+    run = tmp_path / "run"
+    few = ["--evaluators", "strict", "--judge", "none", "--auditor", "none"]
+    assert main(["bench", "-o", str(run), *SCRIPTED, *few]) == 0
+    assert "<html" in (run / "report.html").read_text()
+
+
+def test_a_misspelt_gate_is_refused_before_the_run(tmp_path: Path) -> None:
+    """What could never be answered costs nothing."""
+    run = tmp_path / "run"
+    assert main(["bench", "-o", str(run), *SCRIPTED, "--gate", "nope"]) == 2
+    assert not run.exists()
+
+
+def test_tasks_are_printed_and_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `tasks` prints is what `score` reads the answers to."""
+    assert main(["bench", "tasks", "dib:7"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["prompt"] for row in rows] == [task.prompt for task in tasks(7)]
+    answers = tmp_path / "outputs.jsonl"
+    lines = [{"task": task.id, "output": task.answer} for task in tasks(7)]
+    answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["bench", "score", "dib:7", str(answers)]) == 0
+    assert "strict: 120 pass, 0 fail, 0 unassessed, of 120" in capsys.readouterr().out
+
+
+def test_a_judge_that_gives_no_reply_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], desk: Any
+) -> None:
+    """Scores without an answer leave their rows open and the exit code at 3."""
+    desk.fails_for = "Candidate reply"
+    answers = tmp_path / "outputs.jsonl"
+    answers.write_text('{"task": "fact-01", "output": "ANSWER: x"}\n')
+    score = ["bench", "score", "--judge", desk.url, "dib", str(answers)]
+    assert main(score) == 3
+    assert "1 verdicts have no reply, the last: http" in capsys.readouterr().err
+
+
+def test_init_takes_nothing_beside_it(tmp_path: Path) -> None:
+    """An option that would be passed over is refused."""
+    written = tmp_path / "desk"
+    assert main(["bench", "--init", str(written), "--model", "scripted"]) == 2
+    assert not written.exists()
+
+
+@pytest.mark.parametrize("command", [["models", "list"], ["bench", "tasks"]])
+def test_a_full_standard_output_is_a_storage_failure(command: list[str]) -> None:
+    """/dev/full says what a full disk says: exit 5, no traceback."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "evaluand", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 5
+    assert b"Traceback" not in done.stderr
+    assert b"No space left" in done.stderr

@@ -3,6 +3,7 @@
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from evaluand.errors import InputError
 
@@ -25,13 +26,14 @@ def write_reference(target: Path) -> Path:
         if target.exists() and any(target.iterdir()):
             msg = f"{target}: expected a new or an empty folder; nothing was written"
             raise InputError(msg)
-        shutil.copytree(
-            reference_folder(),
-            target,
-            dirs_exist_ok=True,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-    except OSError as error:
-        msg = f"{target}: can't be written: {error.strerror or error}"
+        # whole or not at all: a half-written stack would be refused the next time
+        with TemporaryDirectory(dir=target.absolute().parent, prefix=".init") as made:
+            whole = Path(made) / "stack"
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(reference_folder(), whole, ignore=ignored)
+            whole.replace(target)
+    except (OSError, shutil.Error) as error:
+        why = getattr(error, "strerror", None) or "not all of it could be copied"
+        msg = f"{target}: can't be written: {why}"
         raise InputError(msg) from error
     return target / STACK_FILE

@@ -1,5 +1,6 @@
 """``evaluand``: the entry point, and how errors become messages and exit codes."""
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,9 +13,11 @@ from evaluand.cli.doctor import doctor
 from evaluand.cli.export import export
 from evaluand.cli.identity import capture, verify
 from evaluand.cli.report import report
-from evaluand.errors import EvaluandError
+from evaluand.errors import EvaluandError, InputError, StoreError
+from evaluand.whole import STORAGE
 
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -53,12 +56,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except EvaluandError as error:
         return _told(error, error.exit_code, debug="--debug" in given)
+    except OSError as error:
+        return _os_failed(error)
     except (KeyboardInterrupt, click.Abort):
         click.echo(
             "\nInterrupted. What is done is kept; the same command resumes.", err=True
         )
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _os_failed(error: OSError) -> int:
+    """Say what the system refused: a full or failing disk is 5, a wrong path 2."""
+    # what is still buffered for a closed pipe or a full disk would fail again at the end
+    sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for the rest of the process
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    where = f"{str(error.filename)[:200]}: " if error.filename else ""
+    click.echo(f"evaluand: {where}{error.strerror or error}", err=True)
+    return StoreError.exit_code if error.errno in STORAGE else InputError.exit_code
 
 
 def _told(error: EvaluandError, code: int, *, debug: bool) -> int:

@@ -3,9 +3,16 @@
 Source: https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md.
 """
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from evaluand.digest import name_fault
 from evaluand.errors import InputError
@@ -14,8 +21,17 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://evaluand.dev/deployment-identity/v1"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _real_moment(text: str) -> str:
+    datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z")
+    return text
+
+
 Moment = Annotated[
-    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"),
+    AfterValidator(_real_moment),
 ]
 Size = Annotated[int, Field(ge=0, lt=2**53)]
 Kind = Literal[
