@@ -1,6 +1,5 @@
 """``evaluand doctor``: what an endpoint does with chats before a model sees them."""
 
-import asyncio
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -67,6 +66,8 @@ def _probed(
     model: str, words: int, timeout_s: float | None
 ) -> tuple[str, dict[str, "Fact"]]:
     """Return the model's name without secrets, and what was found."""
+    import asyncio
+
     from evaluand.bench.open import open_judge
     from evaluand.chat.probe import probe
     from evaluand.chat.resolve import Pace

@@ -4,7 +4,6 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +59,8 @@ def capture(stack: Path, output: Path, coverage: str, *, as_json: bool) -> int:
 
 
 def _capture(stack: Path, coverage: str) -> "Descriptor":
+    from importlib.metadata import version
+
     from evaluand.identity.component import COVERAGE
     from evaluand.identity.descriptor import Descriptor
 

@@ -313,8 +313,9 @@ def _off_edge(pairs: list[tuple[tuple[Array, Array], tuple[Array, Array]]]) -> i
 
 def _mean(cells: list[tuple[Array, Array]], counts: Array) -> Array:
     """Return the mean of the cells' rates per draw, NaN where one has no row."""
-    passed = counts @ np.stack([cell[0] for cell in cells], axis=1)
-    assessed = counts @ np.stack([cell[1] for cell in cells], axis=1)
+    # not `@`: for so few columns BLAS wakes threads that cost more than the product
+    passed = np.einsum("dc,ck->dk", counts, np.stack([c[0] for c in cells], axis=1))
+    assessed = np.einsum("dc,ck->dk", counts, np.stack([c[1] for c in cells], axis=1))
     empty = np.full_like(passed, np.nan)
     rates = np.divide(passed, assessed, out=empty, where=assessed > 0)
     # (n_draws, n_cells) -> (n_draws,)
