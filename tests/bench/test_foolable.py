@@ -3,6 +3,7 @@
 import pytest
 
 from evaluand.bench.foolable import HOLLOW, foolable
+from evaluand.bench.note import hollow
 from evaluand.bench.rules import RULES, Rule
 from evaluand.bench.suite import tasks
 from evaluand.bench.task import Task
@@ -23,6 +24,14 @@ def test_what_the_content_rules_take_is_told() -> None:
         found = foolable(RULES[name], SUITE)
         assert "fact" in found["all options"]
         assert not found.keys() & {"empty", "blank"}
+
+
+def test_the_note_names_rule_output_and_families() -> None:
+    """One sentence a rule, none for what takes nothing hollow."""
+    entries = [{"name": n, "foolable": foolable(RULES[n], SUITE)} for n in RULES]
+    first, second = hollow(entries)
+    assert first.startswith("standard is trivially foolable: it accepts all options (")
+    assert "the question (" in second
 
 
 def test_a_rule_that_tells_nothing_apart_stops_the_run() -> None:

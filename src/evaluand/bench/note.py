@@ -31,8 +31,10 @@ def notes(
 def hollow(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield which rules accept an output without an answer in it."""
     for each in evaluators:
-        for what, families in each.get("foolable", {}).items():
-            yield f"{each['name']} is trivially foolable: it accepts {what} ({', '.join(families)})."
+        taken = each.get("foolable", {}).items()
+        what = " and ".join(f"{name} ({', '.join(where)})" for name, where in taken)
+        if what:
+            yield f"{each['name']} is trivially foolable: it accepts {what}."
 
 
 def _sharing(loaded: Loaded) -> Iterator[str]:
