@@ -57,6 +57,10 @@ class Faulty:
         self.whole += 1
         return web.Response(body=reply_to(body), content_type="application/json")
 
+    async def count(self, _: web.Request) -> web.StreamResponse:
+        """Tell how many whole replies went out so far."""
+        return web.json_response(self.whole)
+
 
 def reply_to(body: bytes) -> bytes:
     """Return the one right reply to a request."""
@@ -155,6 +159,7 @@ async def serve(faulty: Faulty) -> None:
     """Serve until the standard input closes."""
     app = web.Application(client_max_size=2**24)
     app.router.add_post("/v1/chat/completions", faulty.answer)
+    app.router.add_get("/v1/count", faulty.count)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
