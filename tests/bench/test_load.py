@@ -83,11 +83,11 @@ def test_identity_looks_at_what_its_coverage_holds(run: Path) -> None:
     settings = json.loads((run / "run.json").read_text())["settings"]
     settings["coverage"] = "dib"
     edit(run, settings=settings)
-    document = json.loads(
-        sqlite3.connect(run / "run.sqlite")
-        .execute("SELECT document FROM manifest WHERE cell = ?", [f"{PAIR}/clean"])
-        .fetchone()[0]
-    )
+    with closing(sqlite3.connect(run / "run.sqlite")) as db:
+        found = db.execute(
+            "SELECT document FROM manifest WHERE cell = ?", [f"{PAIR}/clean"]
+        )
+        document = json.loads(found.fetchone()[0])
     document["components"]["sampling"]["digest"] = "moved"
     execute(
         run,
